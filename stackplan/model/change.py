@@ -1,0 +1,38 @@
+"""What differs between two states of a node."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What stands under one name: `text` for people, `fingerprint` to tell apart what reads alike (a reinstall)."""
+
+    text: str
+    fingerprint: str = ""
+
+
+State: TypeAlias = Mapping[tuple[str, str], Held]
+"""By (kind, name), for instance ("package", "torch"); a name that is absent is not in the mapping."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """One difference; `before` None means created, `after` None removed, both equal reinstalled or rewritten."""
+
+    kind: str
+    name: str
+    before: str | None
+    after: str | None
+
+
+def differences(before: State, after: State) -> tuple[Change, ...]:
+    """Return what differs, sorted by kind and name; empty when the two states are the same."""
+    names = sorted({*before, *after})
+    return tuple(
+        Change(kind, name, old.text if old else None, new.text if new else None)
+        for kind, name in names
+        for old, new in [(before.get((kind, name)), after.get((kind, name)))]
+        if old != new
+    )

@@ -1,0 +1,71 @@
+"""Installed Python distributions, as the query `distributions` answers them.
+
+Shape of a Known answer:
+    {"path": "/home/ops/ml-env", "exists": true, "environment": true, "python_version": "3.11.7",
+     "interpreter": "/home/ops/ml-env/bin/python", "site_packages": ["…"],
+     "distributions": [{"name": "torch", "version": "2.10.0+cu128", "folder": "torch-2.10.0+cu128.dist-info",
+                        "requires": ["filelock"], "record_sha256": "…" or null}]}
+`environment` false: the folder exists but is no virtual environment; `exists` false: there is none. In both cases
+`distributions` is empty. Names and versions are those of METADATA, which need not agree with the wheel's file name.
+"""
+
+from dataclasses import dataclass
+
+from packaging.utils import canonicalize_name
+
+from stackplan.model.change import Held, State
+from stackplan.model.facts import Answer, Known, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    name: str
+    version: str
+    folder: str
+    requires: tuple[str, ...]
+    record_sha256: str | None
+
+    @property
+    def canonical(self) -> str:
+        return canonicalize_name(self.name)
+
+
+def distributions_query(*, venv: str | None = None, python: str | None = None) -> Query:
+    """Return the question for the distributions of a virtual environment's folder, or of an interpreter."""
+    return Query("distributions", {"venv": venv} if venv is not None else {"python": python})
+
+
+def distributions(answer: Known) -> tuple[Distribution, ...]:
+    """Return the distributions of a Known answer, in its order; one name may stand more than once (a broken venv)."""
+    value = answer.value
+    assert isinstance(value, dict)
+    rows = value["distributions"]
+    assert isinstance(rows, list)
+    found = []
+    for row in rows:
+        assert isinstance(row, dict)
+        requires = row.get("requires")
+        record = row.get("record_sha256")
+        found.append(
+            Distribution(
+                name=str(row["name"]),
+                version=str(row["version"]),
+                folder=str(row["folder"]),
+                requires=tuple(str(item) for item in requires) if isinstance(requires, list) else (),
+                record_sha256=str(record) if record is not None else None,
+            )
+        )
+    return tuple(found)
+
+
+def package_state(answer: Answer) -> State:
+    """Return the state ("package", name) → version of an answer; empty when it is not Known."""
+    if not isinstance(answer, Known):
+        return {}
+    state: dict[tuple[str, str], Held] = {}
+    for it in distributions(answer):
+        key = ("package", it.canonical)
+        before = state.get(key)
+        text = it.version if before is None else f"{before.text}, {it.version}"
+        state[key] = Held(text, f"{before.fingerprint if before else ''}{it.folder}:{it.record_sha256}")
+    return state

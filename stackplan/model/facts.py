@@ -1,0 +1,111 @@
+"""Questions about a node and their answers.
+
+A query that could not be answered is `Unknown` or `Failed`, never "absent": whoever reads facts has to say what it makes
+of the three.
+"""
+
+import enum
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from stackplan.model.arguments import Value
+from stackplan.model.secret import Secret
+
+Plain: TypeAlias = "None | bool | int | float | str | list[Plain] | dict[str, Plain]"
+
+
+class NotAsked(LookupError):
+    """A fact was used that nobody asked for: a bug in the kind that uses it."""
+
+
+def _canonical(value: object) -> object:
+    if isinstance(value, Secret):
+        return {"secret": hashlib.sha256(value.reveal().encode("utf-8", "surrogateescape")).hexdigest()}
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_canonical(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """A question: a kind of `stackplan/node/queries/`, its arguments, and the user whose `~` and rights it is asked with.
+
+    `user` None is the user of the connection. Equal questions are equal and hash alike, so that a batch asks each once.
+    """
+
+    kind: str
+    arguments: Mapping[str, Value]
+    user: str | None = None
+    key: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        key = json.dumps([self.kind, self.user, _canonical(self.arguments)], sort_keys=True, ensure_ascii=False)
+        object.__setattr__(self, "key", key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Query) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def asked_by(self, user: str | None) -> "Query":
+        return self if user is None else replace(self, user=user)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    value: Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The node has no means to answer (a probing tool is missing, a format is not recognised)."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The attempt to answer went wrong (a tool exited non-zero, a permission was refused)."""
+
+    why: str
+    stderr: str = ""
+
+
+Answer: TypeAlias = Known | Unknown | Failed
+
+
+class Origin(enum.Enum):
+    LIVE = "live"
+    RECORDED = "recorded"
+    PREDICTED = "predicted"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Answers of one node. `taken` is an ISO 8601 time in UTC, for display only; nothing may decide on it."""
+
+    node: str
+    origin: Origin
+    taken: str
+    answers: Mapping[Query, Answer]
+    user: str | None = None
+
+    def __getitem__(self, query: Query) -> Answer:
+        try:
+            return self.answers[query.asked_by(self.user)]
+        except KeyError:
+            raise NotAsked(f"{query.kind} {dict(query.arguments)!r} was not among the queries") from None
+
+    def seen_by(self, user: str | None) -> "Facts":
+        """Return these facts as the step of `user` asked for them."""
+        return replace(self, user=user)
+
+    def merged(self, later: "Facts") -> "Facts":
+        """Return these facts with those of `later` laid over them."""
+        return replace(later, answers={**self.answers, **later.answers}, user=self.user)

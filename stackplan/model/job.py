@@ -1,0 +1,90 @@
+"""What an action has the node do, and how that ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from stackplan.model.arguments import Value
+from stackplan.model.secret import Text, shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A program to start, never through a shell unless `argv` names one.
+
+    `environment` is laid over that of the login; `drop_environment` names variables, or prefixes that end in `*`, to take
+    away first. `stdin` None closes the standard input. `display` is what people are shown; it may hold no secret.
+    """
+
+    argv: tuple[str, ...]
+    display: str
+    environment: Mapping[str, Text] = field(default_factory=dict)
+    drop_environment: tuple[str, ...] = ()
+    stdin: Text | None = None
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A piece of the node program (`stackplan/node/tasks/<kind>.py`) to run like a command, with JSON arguments."""
+
+    kind: str
+    arguments: Mapping[str, Value]
+    display: str
+
+
+Stage: TypeAlias = Command | Task
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Stages that run one after the other under one supervisor; the first that does not exit 0 ends the job.
+
+    A job without stages does nothing and has nothing to start (`checkpoint`).
+    """
+
+    stages: tuple[Stage, ...]
+
+    @property
+    def display(self) -> str:
+        return "\n".join(shown(stage.display) for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """Ended by a signal that the program did not send itself (the kernel's out-of-memory killer, an operator)."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    after_s: float
+    killed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """Ended on the node because the operator asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """How it ended is not known: the connection did not come back in time, or the supervisor died without a word."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """The node could not start it (no room for the spool, sudo refused); nothing ran."""
+
+    why: str
+
+
+Ending: TypeAlias = Exited | Signalled | TimedOut | Interrupted | Lost | NotStarted

@@ -1,0 +1,149 @@
+"""What every kind of condition and of action has to offer, and how a kind is found by its word.
+
+A built-in kind `torch` is the attribute `KIND` of the module `stackplan.conditions.torch` (or `stackplan.actions.…`), and
+its arguments stand in `schemas/conditions/torch.json`. Other kinds come from the entry points `stackplan.conditions` and
+`stackplan.actions`, which are read only for a word that no built-in kind has.
+"""
+
+import importlib
+import importlib.metadata
+import pkgutil
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from stackplan.model.arguments import Arguments
+from stackplan.model.change import Change, State
+from stackplan.model.condition import Condition, Recheck
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.facts import Facts, Query
+from stackplan.model.job import Ending, Job
+from stackplan.model.location import Location
+from stackplan.model.outcome import Reason
+from stackplan.model.verdict import Verdict
+
+
+class ConditionKind(ABC):
+    """A kind of condition: its arguments, what it asks, and the verdict; pure, it never looks at a node itself."""
+
+    recheck: ClassVar[Recheck] = Recheck.ALWAYS
+
+    @classmethod
+    @abstractmethod
+    def read(cls, arguments: Arguments) -> Self:
+        """Return the condition. Raise Invalid, with a place, for arguments that make no sense together."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what it states, in one line without a full stop ("torch built for CUDA 13.0")."""
+
+    @abstractmethod
+    def queries(self) -> tuple[Query, ...]: ...
+
+    @abstractmethod
+    def evaluate(self, facts: Facts) -> Verdict: ...
+
+    def state(self, facts: Facts) -> State:
+        """Return what of the node's lasting state these facts show; what moves by itself (free space) is not in it."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that is known of an action that did not lead where it should; what a diagnosis is made from."""
+
+    step: str
+    at: Location
+    arguments: Arguments
+    before: Facts
+    after: Facts
+    ending: Ending
+    output: str
+    reason: Reason
+    changes: tuple[Change, ...] = ()
+    unmet: tuple[Verdict, ...] = ()
+    broken_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CannotAct:
+    """The facts do not allow the action to start; nothing ran. Becomes a stop with reason `precondition`."""
+
+    summary: str
+    remedy: str | None = None
+
+
+class ActionKind(ABC):
+    """A kind of action: its arguments, what it asks before and after, and the job that it gives the node; pure."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, arguments: Arguments) -> Self:
+        """Return the action. Raise Invalid, with a place, for arguments that make no sense together."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what it does, in one line ("install torch, torchvision into ~/ml-env")."""
+
+    @abstractmethod
+    def queries(self) -> tuple[Query, ...]:
+        """Return what has to be known before the job can be written, and again afterwards to see what changed."""
+
+    @abstractmethod
+    def job(self, facts: Facts) -> Job | CannotAct:
+        """Return what the node's supervisor has to run, from facts asked just before."""
+
+    def state(self, facts: Facts) -> State:
+        """Return the part of the node's state that this action can change."""
+        return {}
+
+    def implied(self) -> tuple[Condition, ...]:
+        """Return postconditions that this kind brings along by itself."""
+        return ()
+
+    def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
+        """Return what can be said of a failure, most telling first; nothing rather than a guess."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A family of kinds: the package that holds the built-in ones, which is also the group of entry points of others."""
+
+    package: str
+    _loaded: dict[str, type] = field(default_factory=dict, compare=False, repr=False)
+
+    def find(self, word: str) -> type | None:
+        """Return the class of a kind, or None when there is no such kind."""
+        if word not in self._loaded:
+            found = self._builtin(word) if word in self.builtin() else self._installed(word)
+            if found is None:
+                return None
+            self._loaded[word] = found
+        return self._loaded[word]
+
+    def builtin(self) -> tuple[str, ...]:
+        """Return the words of the built-in kinds: the modules of the package whose names have no underscore in front."""
+        path = importlib.import_module(self.package).__path__
+        return tuple(sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")))
+
+    def words(self) -> tuple[str, ...]:
+        return tuple(sorted({*self.builtin(), *(entry.name for entry in self._entries())}))
+
+    def _builtin(self, word: str) -> type:
+        kind: type = importlib.import_module(f"{self.package}.{word}").KIND
+        return kind
+
+    def _entries(self) -> importlib.metadata.EntryPoints:
+        return importlib.metadata.entry_points(group=self.package)
+
+    def _installed(self, word: str) -> type | None:
+        for entry in self._entries():
+            if entry.name == word:
+                kind: type = entry.load()
+                return kind
+        return None
+
+
+CONDITIONS = Room("stackplan.conditions")
+ACTIONS = Room("stackplan.actions")

@@ -1,0 +1,115 @@
+"""What is known of a plan or a run: the typed form of the JSON report (schemas/report.v1.json).
+
+Every text in it is fit to be shown: secrets were replaced before they came here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stackplan.model.change import Change
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.location import Location
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.verdict import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionReport:
+    """`before` is the status ahead of the action, None where the condition was not asked then."""
+
+    phase: Phase
+    kind: str
+    text: str
+    status: Status
+    before: Status | None = None
+    expected: str | None = None
+    observed: str | None = None
+    evidence: str | None = None
+    why: str | None = None
+    name: str | None = None
+    message: str | None = None
+    at: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionReport:
+    """`exit_code` None: not run, or ended otherwise (`ending` says how). `output_tail` is what it printed last."""
+
+    kind: str
+    command: str | None = None
+    exit_code: int | None = None
+    ending: str | None = None
+    output_tail: str | None = None
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """The earlier step that a regression broke, and those of its conditions that no longer hold."""
+
+    step: str
+    conditions: tuple[ConditionReport, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReport:
+    id: str
+    outcome: StepOutcome
+    at: Location | None = None
+    name: str | None = None
+    why: str | None = None
+    reason: Reason | None = None
+    duration_s: float | None = None
+    action: ActionReport | None = None
+    predicted: tuple[Change, ...] | None = None
+    changes: tuple[Change, ...] = ()
+    conditions: tuple[ConditionReport, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+    broke: Broken | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReport:
+    """`summary` is the node's headline ("8 × RTX PRO 6000 Blackwell · driver 580.95.05"), None when nothing is known.
+
+    `stopped_at` is a step's id, or None when the node's own preconditions or the connection stopped it; `message` and
+    `remedy` then say what happened.
+    """
+
+    node: str
+    outcome: NodeOutcome
+    steps: tuple[StepReport, ...] = ()
+    wave: int | None = None
+    stopped_at: str | None = None
+    reason: Reason | None = None
+    summary: str | None = None
+    message: str | None = None
+    remedy: str | None = None
+    preconditions: tuple[ConditionReport, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaybookIdentity:
+    name: str
+    path: str
+    sha256: str
+    revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """`command` is plan, apply, verify or show; `run` None where nothing was executed; `outcome` is the worst of the
+    nodes' outcomes, in the words of NodeOutcome.
+    """
+
+    command: str
+    outcome: NodeOutcome
+    playbook: PlaybookIdentity
+    nodes: tuple[NodeReport, ...] = ()
+    run: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    diagnoses: tuple[Diagnosis, ...] = ()

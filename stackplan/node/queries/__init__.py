@@ -1,0 +1,5 @@
+"""One file a kind of query: `answer(arguments, context)` looks at the node and returns plain data.
+
+Three different endings: return a value (also for "it is not there"), raise `CannotTell` when the node has no means to
+answer, raise `ProbeFailed` when the attempt went wrong.
+"""
