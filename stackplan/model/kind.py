@@ -47,6 +47,10 @@ class ConditionKind(ABC):
         """Return what of the node's lasting state these facts show; what moves by itself (free space) is not in it."""
         return {}
 
+    def headline(self, facts: Facts) -> str | None:
+        """Return what these facts tell of the node for the line above its steps ("8 × RTX PRO 6000"), or None."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -74,7 +78,12 @@ class CannotAct:
 
 
 class ActionKind(ABC):
-    """A kind of action: its arguments, what it asks before and after, and the job that it gives the node; pure."""
+    """A kind of action: its arguments, what it asks before and after, and the job that it gives the node; pure.
+
+    `predicts` False: its effects are not declared (a script), so a plan can only say that it would run.
+    """
+
+    predicts: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod
