@@ -1,0 +1,125 @@
+"""Conditions, diagnoses, changes and commands as indented lines under a step or a node; pure."""
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+
+from stackplan.model.change import Change
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.report import ActionReport, ConditionReport
+from stackplan.model.verdict import Status
+from stackplan.reports.layout import beside, hanging, padded
+from stackplan.reports.paint import Paint, Style
+from stackplan.reports.safe import safe, safe_lines
+from stackplan.reports.wording import STATUS_MARKS, change_text, condition_text
+
+INDENT = " " * 6
+COLUMN = 41
+COMMAND_LINES = 20
+CHANGES = 30
+CONDITIONS = 40
+
+
+def in_detail(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
+    """Return a condition with its place, and what was expected and observed, on lines of their own."""
+    place = safe(str(condition.at)) if condition.at else None
+    lines = beside(INDENT + condition_text(condition), place, COLUMN, width)
+    lines[0] = _strong(lines[0], place, paint)
+    margin = INDENT + "  "
+    if condition.expected is not None:
+        lines += hanging(f"{margin}expected  ", safe(condition.expected), width)
+    if condition.status is Status.UNKNOWN:
+        lines += hanging(f"{margin}unknown   ", safe(condition.why or "it was not asked"), width)
+    elif condition.observed is not None:
+        evidence = safe(condition.evidence) if condition.evidence else None
+        lines += beside(f"{margin}observed  {safe(condition.observed)}", evidence, COLUMN, width)
+    if condition.message:
+        lines += hanging(f"{margin}note      ", safe(condition.message), width)
+    return lines
+
+
+def _strong(line: str, place: str | None, paint: Paint) -> str:
+    """Paint the statement strong and the place faint; both may stand in one line."""
+    if place and line.endswith(place):
+        return paint(Style.STRONG, line[: -len(place)]) + paint(Style.FAINT, place)
+    return paint(Style.STRONG, line)
+
+
+def in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
+    """Return a condition as it stands now, in one line where it fits."""
+    mark, style = STATUS_MARKS[condition.status]
+    lines = beside(f"{INDENT}{mark} {condition_text(condition)}", _standing(condition), COLUMN, width)
+    lines[0] = lines[0].replace(mark, paint(style, mark), 1)
+    return lines
+
+
+def _standing(condition: ConditionReport) -> str | None:
+    match condition.status:
+        case Status.HELD:
+            return None
+        case Status.UNKNOWN:
+            return f"unknown: {safe(condition.why, 200)}" if condition.why else "unknown"
+    now = f"now {safe(condition.observed, 120)}" if condition.observed is not None else "does not hold now"
+    return now if condition.expected is None else f"{now}, has to be {safe(condition.expected, 120)}"
+
+
+def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, paint: Paint) -> list[str]:
+    """Return conditions one below the other, a blank line before each; of very many the first ones and a count."""
+    every = tuple(conditions)
+    lines: list[str] = []
+    for condition in every[:CONDITIONS]:
+        lines += ["", *in_detail(condition, width, paint)]
+    if len(every) > CONDITIONS:
+        lines += ["", f"{INDENT}… and {len(every) - CONDITIONS} more conditions"]
+    return lines
+
+
+def diagnosis_lines(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:
+    """Return a finding and its remedy as they stand below a step."""
+    code = diagnosis.code or "why"
+    lead = f"{INDENT}{padded(code, 5)}  "
+    lines = hanging(lead, safe(diagnosis.summary), width)
+    lines[0] = lines[0].replace(code, paint(Style.STRONG, code), 1)
+    margin = " " * cell_len(lead)
+    if diagnosis.expected is not None:
+        lines += hanging(f"{margin}expected  ", safe(diagnosis.expected), width)
+    if diagnosis.observed is not None:
+        lines += hanging(f"{margin}observed  ", safe(diagnosis.observed), width)
+    for cause in diagnosis.causes:
+        lines += hanging(f"{margin}caused by ", safe(cause), width)
+    if diagnosis.remedy is not None:
+        lines += hanging(margin, safe(diagnosis.remedy), width)
+    if diagnosis.remedy_at is not None:
+        lines += hanging(margin, safe(f"at {diagnosis.remedy_at}"), width)
+    return lines
+
+
+def change_lines(changes: tuple[Change, ...]) -> list[str]:
+    """Return one line a change; of very many the first ones and a count."""
+    lines = [f"{INDENT}{change_text(change)}" for change in changes[:CHANGES]]
+    if len(changes) > CHANGES:
+        lines.append(f"{INDENT}… and {len(changes) - CHANGES} more changes")
+    return lines
+
+
+def command_lines(action: ActionReport | None, width: int, paint: Paint) -> list[str]:
+    """Return the command that ran or would run, as one may type it; a long script is cut."""
+    if action is None or not action.command:
+        return []
+    written = action.command.rstrip("\n").split("\n")
+    lines: list[str] = []
+    for index, text in enumerate(written[:COMMAND_LINES]):
+        lines += hanging(f"{INDENT}{'$' if index == 0 else ' '} ", safe(text, 2000), width)
+    if len(written) > COMMAND_LINES:
+        lines.append(f"{INDENT}  … {len(written) - COMMAND_LINES} more lines")
+    return [paint(Style.FAINT, line) for line in lines]
+
+
+def output_lines(action: ActionReport | None, count: int, width: int, paint: Paint) -> list[str]:
+    """Return the last `count` lines that the action printed, marked as its words and not ours."""
+    if action is None or not action.output_tail:
+        return []
+    lines: list[str] = []
+    for text in safe_lines(action.output_tail, count, 400):
+        lines += hanging(f"{INDENT}│ ", text, width)
+    return [paint(Style.FAINT, line) for line in lines]

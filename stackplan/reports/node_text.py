@@ -1,0 +1,155 @@
+"""One node, or several that read alike, as text: a headline, a line a step, and all of what stopped it; pure."""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from rich.cells import cell_len
+
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.report import ConditionReport, NodeReport, StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports.condition_text import (
+    INDENT,
+    change_lines,
+    command_lines,
+    conditions_in_detail,
+    diagnosis_lines,
+    in_brief,
+    output_lines,
+)
+from stackplan.reports.layout import hanging, padded
+from stackplan.reports.paint import Paint, Style
+from stackplan.reports.safe import safe
+from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, step_sentence, step_word
+
+ENDED_BADLY = frozenset({Reason.ACTION, Reason.TIMEOUT, Reason.LOST, Reason.INTERRUPTED})
+"""Reasons that the command itself gives: its output explains them, its postconditions were not to be expected."""
+PLANNED = frozenset(
+    {StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN, StepOutcome.WOULD_FAIL, StepOutcome.UNKNOWN},
+)
+NAMES = 6
+
+
+def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
+    """Return the lines of `node`, which stands for all of `names`."""
+    lines = _headline(names, node, width, paint)
+    if node.outcome not in (NodeOutcome.OK, NodeOutcome.PENDING) and node.message:
+        lines += _marked("✘", NODE_STYLES[node.outcome], safe(node.message), width, paint)
+        if node.remedy:
+            lines += hanging("    ", safe(node.remedy), width)
+    unmet = [it for it in node.preconditions if it.status is not Status.HELD]
+    if unmet:
+        lines += _marked("✘", Style.BAD, "preconditions of the playbook do not hold; nothing was touched", width, paint)
+        lines += [*conditions_in_detail(unmet, width, paint), ""]
+    for diagnosis in node.diagnoses:
+        lines += [*diagnosis_lines(diagnosis, width, paint), ""]
+    return lines + _steps(node.steps, width, paint)
+
+
+def names_text(names: tuple[str, ...]) -> str:
+    """Return the nodes' names, of many the first ones and how many there are."""
+    shown = ", ".join(safe(name, 100) for name in names[:NAMES])
+    if len(names) > NAMES:
+        return f"{shown} … ({len(names)} nodes)"
+    return f"{shown} ({len(names)} nodes)" if len(names) > 1 else shown
+
+
+def _headline(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
+    name = names_text(names)
+    facts = safe(node.summary) if node.summary else ""
+    if node.outcome in (NodeOutcome.UNREACHABLE, NodeOutcome.LOST, NodeOutcome.LOCKED, NodeOutcome.SKIPPED):
+        facts = " · ".join(part for part in (NODE_WORDS[node.outcome], facts) if part)
+    first, *rest = hanging(f"{name}   ", facts, width) if facts else [name]
+    return [paint(Style.STRONG, name) + first[len(name) :], *rest]
+
+
+def _marked(mark: str, style: Style, text: str, width: int, paint: Paint) -> list[str]:
+    first, *rest = hanging(f"  {mark} ", text, width)
+    return [first.replace(mark, paint(style, mark), 1), *rest]
+
+
+def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]:
+    reached = [step for step in steps if step.outcome is not StepOutcome.NOT_REACHED]
+    column = max((min(24, cell_len(safe(step.id, 60))) for step in reached), default=0)
+    words = max((cell_len(step_word(step)) for step in reached), default=0)
+    lines: list[str] = []
+    for outcome, run in groupby(steps, key=lambda step: step.outcome):
+        if outcome is StepOutcome.NOT_REACHED:
+            lines += _not_reached([*run], width, paint)
+            continue
+        for step in run:
+            lines += _row(step, column, words, width, paint)
+            details = _details(step, width, paint)
+            # A block of details stands between blank lines; single lines follow their step closely.
+            lines += details
+            if details and "" in details:
+                lines.append("")
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _row(step: StepReport, column: int, words: int, width: int, paint: Paint) -> list[str]:
+    mark, style = MARKS[step.outcome]
+    word = step_word(step)
+    text = f"{padded(safe(step.id, 60), column)}   {padded(word, words)}   "
+    first, *rest = hanging(f"  {mark} {text}", step_sentence(step), width)
+    return [first.replace(mark, paint(style, mark), 1).rstrip(), *rest]
+
+
+def _not_reached(steps: list[StepReport], width: int, paint: Paint) -> list[str]:
+    mark, style = MARKS[StepOutcome.NOT_REACHED]
+    names = ", ".join(safe(step.id, 60) for step in steps)
+    lines = hanging(f"  {mark} ", f"{names}   not reached", width)
+    return [paint(style, line) for line in lines]
+
+
+def _details(step: StepReport, width: int, paint: Paint) -> list[str]:
+    if step.outcome is StepOutcome.FAILED:
+        return _stop(step, width, paint)
+    if step.outcome is StepOutcome.NOT_HELD:
+        return conditions_in_detail(_unmet(step.conditions), width, paint)
+    if step.outcome in PLANNED:
+        return _planned(step, width, paint)
+    lines = change_lines(step.changes) if len(step.changes) > 1 else []
+    for diagnosis in step.diagnoses:
+        lines += ["", *diagnosis_lines(diagnosis, width, paint)]
+    return lines
+
+
+def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
+    """Return everything that is known of a stop: the command's own words, the conditions, the findings."""
+    lines: list[str] = []
+    if step.reason in ENDED_BADLY:
+        said = [*command_lines(step.action, width, paint), *output_lines(step.action, 12, width, paint)]
+        lines += ["", *said] if said else []
+        phases = {Phase.PRE}
+    else:
+        phases = {Phase.PRE, Phase.POST}
+        if step.reason is not Reason.PRECONDITION and not step.diagnoses:
+            said = output_lines(step.action, 3, width, paint)
+            lines += ["", *said] if said else []
+    if step.changes:
+        lines += ["", f"{INDENT}changed before it stopped:", *change_lines(step.changes)]
+    lines += conditions_in_detail((it for it in _unmet(step.conditions) if it.phase in phases), width, paint)
+    if step.broke is not None:
+        lines += ["", f"{INDENT}of step {safe(step.broke.step)}:"]
+        lines += conditions_in_detail(step.broke.conditions, width, paint)[1:]
+    for diagnosis in step.diagnoses:
+        lines += ["", *diagnosis_lines(diagnosis, width, paint)]
+    return lines
+
+
+def _planned(step: StepReport, width: int, paint: Paint) -> list[str]:
+    lines = command_lines(step.action, width, paint)
+    if step.predicted is not None and len(step.predicted) > 1:
+        lines += change_lines(step.predicted)
+    for condition in step.conditions:
+        lines += in_brief(condition, width, paint)
+    for diagnosis in step.diagnoses:
+        lines += ["", *diagnosis_lines(diagnosis, width, paint)]
+    return lines
+
+
+def _unmet(conditions: Iterable[ConditionReport]) -> list[ConditionReport]:
+    return [it for it in conditions if it.status is not Status.HELD]

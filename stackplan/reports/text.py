@@ -1,0 +1,180 @@
+"""A report as text for people: its nodes, alike ones together, and a last line that counts; pure.
+
+Of very many nodes a table tells how each ended, and only those that stopped are told in detail.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from stackplan.model.outcome import NodeOutcome, StepOutcome
+from stackplan.model.report import NodeReport, Report, StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports import node_text
+from stackplan.reports.condition_text import diagnosis_lines
+from stackplan.reports.layout import hanging, padded, usable
+from stackplan.reports.paint import Paint, Style
+from stackplan.reports.safe import safe
+from stackplan.reports.wording import NODE_STYLES, counted, node_word
+
+GROUPS_IN_FULL = 8
+DETAILS = 10
+ROWS = 20
+
+Group = tuple[tuple[str, ...], NodeReport]
+
+
+def render(report: Report, *, width: int, colour: bool) -> str:
+    """Return the report as text that ends in a line break, at most `width` cells wide where its words allow it."""
+    paint = Paint(colour)
+    width = usable(width)
+    groups = _alike(report.nodes)
+    lines: list[str] = []
+    for diagnosis in report.diagnoses:
+        lines += [*diagnosis_lines(diagnosis, width, paint), ""]
+    if len(groups) > GROUPS_IN_FULL:
+        lines += [*_table(groups, report.command, width, paint), ""]
+        groups, left = _worth_details(groups)
+    else:
+        left = 0
+    for alike, node in groups:
+        lines += [*node_text.render(alike, node, width, paint), ""]
+    if left:
+        lines += [f"… and {counted(left, 'node')} more that did not end well; the JSON report has them all.", ""]
+    lines += _last_lines(report, width, paint)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _alike(nodes: tuple[NodeReport, ...]) -> list[Group]:
+    """Return the nodes with those together that differ in nothing but name, wave and time taken, in report order."""
+    found: dict[NodeReport, list[str]] = {}
+    for node in nodes:
+        found.setdefault(_essence(node), []).append(node.node)
+    by_name = {node.node: node for node in nodes}
+    # The times of the first of a group are shown only where it stands alone.
+    return [(tuple(names), by_name[names[0]] if len(names) == 1 else essence) for essence, names in found.items()]
+
+
+def _essence(node: NodeReport) -> NodeReport:
+    steps = tuple(replace(step, duration_s=None) for step in node.steps)
+    return replace(node, node="", wave=None, steps=steps)
+
+
+def _worth_details(groups: list[Group]) -> tuple[list[Group], int]:
+    """Return the groups to be told in full, and how many nodes that ended badly are left out."""
+    bad = [
+        group for group in groups if group[1].outcome not in (NodeOutcome.OK, NodeOutcome.PENDING, NodeOutcome.SKIPPED)
+    ]
+    return bad[:DETAILS], sum(len(names) for names, _ in bad[DETAILS:])
+
+
+def _table(groups: list[Group], command: str, width: int, paint: Paint) -> list[str]:
+    """Return a line for each way in which nodes ended: how many, how, and their names."""
+    rows: dict[tuple[NodeOutcome, str], list[str]] = {}
+    for alike, node in groups:
+        rows.setdefault((node.outcome, node_word(node, command)), []).extend(alike)
+    most = max(len(str(len(names))) for names in rows.values())
+    words = max(len(word) for _, word in rows)
+    lines: list[str] = []
+    for (outcome, word), names in [*rows.items()][:ROWS]:
+        lead = f"  {len(names):>{most}}  {padded(word, words)}   "
+        first, *rest = hanging(lead, node_text.names_text(tuple(names)), width)
+        lines += [first.replace(word, paint(NODE_STYLES[outcome], word), 1), *rest]
+    if len(rows) > ROWS:
+        lines.append(f"  … and {len(rows) - ROWS} more ways in which nodes ended")
+    return lines
+
+
+def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
+    words = {"plan": _plan_words, "verify": _verify_words}.get(report.command, _apply_words)
+    text = words(report) if report.nodes else "No node was selected, so nothing was done."
+    if report.run:
+        text = f"{text}   run {safe(report.run)}"
+    lines = hanging("", text, width)
+    style = NODE_STYLES[report.outcome] if report.nodes else Style.UNSURE
+    return [paint(style, line) for line in lines]
+
+
+def _apply_words(report: Report) -> str:
+    total = len(report.nodes)
+    done = sum(node.outcome is NodeOutcome.OK for node in report.nodes)
+    if done == total:
+        return _done_words(report)
+    said = [f"{_of(count, total)} {word}" for word, count in _ends(report).items()]
+    stopped = any(node.outcome is NodeOutcome.FAILED for node in report.nodes)
+    after = " Nothing after it ran." if stopped and len(said) == 1 else ""
+    proven = f" {_of(done, total)} done and proven." if done else ""
+    return f"{'; '.join(said)}.{after}{proven}"
+
+
+def _done_words(report: Report) -> str:
+    steps = _steps(report)
+    counts = Counter(step.outcome for step in steps)
+    nodes = counted(len(report.nodes), "node")
+    if steps and counts[StepOutcome.SKIPPED] == len(steps):
+        return f"Nothing to do: every step was skipped on {nodes}."
+    if not counts[StepOutcome.CHANGED]:
+        return (
+            f"Nothing to do: {counted(counts[StepOutcome.SATISFIED], 'step')} found satisfied on {nodes}, nothing ran."
+        )
+    said = ", ".join(
+        f"{counts[outcome]} {outcome.value}"
+        for outcome in (StepOutcome.CHANGED, StepOutcome.SATISFIED, StepOutcome.SKIPPED)
+        if counts[outcome]
+    )
+    return f"Done and proven on {nodes}: {said}."
+
+
+def _ends(report: Report) -> dict[str, int]:
+    """Return how the nodes ended that are not ok, most frequent first."""
+    words = (node_word(node, report.command) for node in report.nodes if node.outcome is not NodeOutcome.OK)
+    return dict(Counter(words).most_common(6))
+
+
+def _plan_words(report: Report) -> str:
+    counts = Counter(step.outcome for step in _steps(report))
+    nodes = counted(len(report.nodes), "node")
+    unreached = [f"{_of(count, len(report.nodes))} {word}" for word, count in _unplanned(report).items()]
+    wanted = (
+        (StepOutcome.WOULD_CHANGE, "to change"),
+        (StepOutcome.WOULD_RUN, "to run"),
+        (StepOutcome.WOULD_FAIL, "would fail"),
+        (StepOutcome.UNKNOWN, "unknown until applied"),
+        (StepOutcome.SATISFIED, "satisfied"),
+        (StepOutcome.SKIPPED, "skipped"),
+    )
+    said = ", ".join(f"{counts[outcome]} {word}" for outcome, word in wanted if counts[outcome])
+    if report.outcome is NodeOutcome.OK:
+        if counts[StepOutcome.SKIPPED] == counts.total():
+            return f"Nothing to do: every step is skipped on {nodes}."
+        return f"Nothing to do on {nodes}: {said}."
+    tail = f" {'; '.join(unreached)}." if unreached else ""
+    return f"Plan for {nodes}: {said or 'no step was looked at'}.{tail} Nothing was changed."
+
+
+def _unplanned(report: Report) -> dict[str, int]:
+    planned = (NodeOutcome.OK, NodeOutcome.PENDING, NodeOutcome.FAILED)
+    return dict(Counter(node_word(node, "plan") for node in report.nodes if node.outcome not in planned))
+
+
+def _verify_words(report: Report) -> str:
+    steps = _steps(report)
+    counts = Counter(it.status for step in steps for it in step.conditions)
+    total = counted(len(report.nodes), "node")
+    every = counted(counts.total(), "condition")
+    if report.outcome is NodeOutcome.OK:
+        return f"Proven on {total}: {every} of {counted(len(steps), 'step')}, all held."
+    said = []
+    if counts[Status.NOT_HELD]:
+        said.append(f"{counts[Status.NOT_HELD]} of {every} not held")
+    if counts[Status.UNKNOWN]:
+        said.append(f"{counts[Status.UNKNOWN]} of {every} unknown")
+    ends = [f"{_of(count, len(report.nodes))} {word}" for word, count in _ends(report).items()]
+    return f"Not proven: {'; '.join([*said, *ends])}."
+
+
+def _steps(report: Report) -> list[StepReport]:
+    return [step for node in report.nodes for step in node.steps]
+
+
+def _of(count: int, total: int) -> str:
+    return f"{count} of {counted(total, 'node')}"

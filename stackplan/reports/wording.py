@@ -1,0 +1,174 @@
+"""How outcomes read: a mark, a word and a sentence for a step; the same words in every format for people."""
+
+from stackplan.model.change import Change
+from stackplan.model.outcome import NodeOutcome, Phase, StepOutcome
+from stackplan.model.quantity import duration_text
+from stackplan.model.report import ConditionReport, NodeReport, StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports.paint import Style
+from stackplan.reports.safe import safe
+
+MARKS = {
+    StepOutcome.SATISFIED: ("✔", Style.GOOD),
+    StepOutcome.CHANGED: ("✔", Style.CHANGE),
+    StepOutcome.FAILED: ("✘", Style.BAD),
+    StepOutcome.SKIPPED: ("-", Style.FAINT),
+    StepOutcome.NOT_REACHED: ("·", Style.FAINT),
+    StepOutcome.ROLLED_BACK: ("↩", Style.CHANGE),
+    StepOutcome.WOULD_CHANGE: ("~", Style.CHANGE),
+    StepOutcome.WOULD_RUN: ("▸", Style.CHANGE),
+    StepOutcome.WOULD_FAIL: ("✘", Style.BAD),
+    StepOutcome.UNKNOWN: ("?", Style.UNSURE),
+    StepOutcome.HELD: ("✔", Style.GOOD),
+    StepOutcome.NOT_HELD: ("✘", Style.BAD),
+}
+STATUS_MARKS = {
+    Status.HELD: ("✔", Style.GOOD),
+    Status.NOT_HELD: ("✘", Style.BAD),
+    Status.UNKNOWN: ("?", Style.UNSURE),
+}
+NODE_STYLES = {
+    NodeOutcome.OK: Style.GOOD,
+    NodeOutcome.PENDING: Style.CHANGE,
+    NodeOutcome.FAILED: Style.BAD,
+    NodeOutcome.UNREACHABLE: Style.BAD,
+    NodeOutcome.LOST: Style.BAD,
+    NodeOutcome.LOCKED: Style.BAD,
+    NodeOutcome.SKIPPED: Style.FAINT,
+    NodeOutcome.INTERRUPTED: Style.UNSURE,
+}
+NODE_WORDS = {
+    NodeOutcome.OK: "done and proven",
+    NodeOutcome.PENDING: "something to do",
+    NodeOutcome.FAILED: "stopped",
+    NodeOutcome.UNREACHABLE: "could not be reached",
+    NodeOutcome.LOST: "lost",
+    NodeOutcome.LOCKED: "locked by another run",
+    NodeOutcome.SKIPPED: "not started",
+    NodeOutcome.INTERRUPTED: "interrupted",
+}
+"""Of a node; what `ok` means depends on the command and is worded there."""
+
+
+def step_word(step: StepReport) -> str:
+    """Return the word for how a step ended: its reason when it failed, else its outcome."""
+    if step.outcome is StepOutcome.FAILED and step.reason is not None:
+        return step.reason.value
+    return step.outcome.value.replace("-", " ")
+
+
+def step_sentence(step: StepReport) -> str:
+    """Return one line on why a step ended as it did, with how long it took; empty when the word says it all."""
+    took = "" if step.duration_s is None else f"({duration_text(step.duration_s)})"
+    sentence = safe(step.message) if step.message else _sentence(step)
+    return " ".join(part for part in (sentence, took) if part)
+
+
+def _sentence(step: StepReport) -> str:
+    match step.outcome:
+        case StepOutcome.SATISFIED | StepOutcome.HELD:
+            return _conditions_in_brief(step)
+        case StepOutcome.CHANGED:
+            return _changes_in_brief(step.changes)
+        case StepOutcome.WOULD_CHANGE if step.predicted:
+            return _changes_in_brief(step.predicted)
+        case StepOutcome.FAILED | StepOutcome.WOULD_FAIL:
+            return _failure_sentence(step)
+        case StepOutcome.NOT_HELD:
+            return _unproven(step)
+    return safe(step.name) if step.name else ""
+
+
+def _changes_in_brief(changes: tuple[Change, ...]) -> str:
+    return change_text(changes[0]) if len(changes) == 1 else counted(len(changes), "change")
+
+
+def _failure_sentence(step: StepReport) -> str:
+    program = program_name(step)
+    reason = step.reason.value if step.reason else ""
+    sentences = {
+        "precondition": "nothing was touched",
+        "action": f"{program} {ending_text(step)}",
+        "timeout": f"{program} did not end in time",
+        "no-op": f"{program} exited 0 and changed nothing",
+        "postcondition": f"{program} {ending_text(step)}, but {_unproven(step)}",
+        "regression": f"what {safe(step.broke.step) if step.broke else 'an earlier step'} had proven no longer holds",
+        "lost": f"how {program} ended is not known",
+        "interrupted": f"{program} was ended on request",
+    }
+    return sentences.get(reason, "")
+
+
+def program_name(step: StepReport) -> str:
+    """Return what people call the program that a step ran: the name in front of its last command line."""
+    command = (step.action.command or "").strip() if step.action else ""
+    word = command.splitlines()[-1].split(" ")[0].rsplit("/", 1)[-1] if command else ""
+    # A step whose text is a script has no one program.
+    return safe(word, 40) if word and "\n" not in command and word.replace("-", "").isalnum() else "the action"
+
+
+def ending_text(step: StepReport) -> str:
+    if step.action is None:
+        return "ended"
+    if step.action.exit_code is not None:
+        return f"exited {step.action.exit_code}"
+    return safe(step.action.ending) if step.action.ending else "ended"
+
+
+def _conditions_in_brief(step: StepReport) -> str:
+    """Return the step's first postcondition and how many more there are."""
+    texts = [condition_text(it) for it in step.conditions if it.phase is Phase.POST]
+    if not texts:
+        return ""
+    return texts[0] if len(texts) == 1 else f"{texts[0]}, and {len(texts) - 1} more"
+
+
+def _unproven(step: StepReport) -> str:
+    failed = sum(it.status is Status.NOT_HELD for it in step.conditions)
+    unknown = sum(it.status is Status.UNKNOWN for it in step.conditions)
+    total = len(step.conditions)
+    said = []
+    if failed:
+        said.append(f"{failed} of {counted(total, 'condition')} {'does' if failed == 1 else 'do'} not hold")
+    if unknown:
+        said.append(f"{unknown} of {counted(total, 'condition')} could not be answered")
+    return ", ".join(said) or "not proven"
+
+
+def condition_text(condition: ConditionReport) -> str:
+    """Return what a condition states, under the name that the playbook gives it when there is one."""
+    text = safe(condition.text, 300)
+    return f"{safe(condition.name, 120)}: {text}" if condition.name else text
+
+
+def change_text(change: Change) -> str:
+    """Return a change as `torch 2.10.0+cu128 → 2.11.0+cu130`; the kind is named unless it is a package."""
+    kind = "" if change.kind == "package" else f"{safe(change.kind, 60)} "
+    name = safe(change.name, 200)
+    if change.before is None and change.after is None:
+        return f"{kind}{name} rewritten"
+    if change.before is None:
+        return f"{kind}{name} {safe(change.after or '', 120)} (new)"
+    if change.after is None:
+        return f"{kind}{name} {safe(change.before, 120)} removed"
+    if change.before == change.after:
+        return f"{kind}{name} {safe(change.after, 120)} (written again)"
+    return f"{kind}{name} {safe(change.before, 120)} → {safe(change.after, 120)}"
+
+
+def node_word(node: NodeReport, command: str) -> str:
+    """Return how a node ended, in the words of the command that was given."""
+    if node.outcome is NodeOutcome.OK:
+        return {"plan": "nothing to do", "verify": "everything holds"}.get(command, NODE_WORDS[NodeOutcome.OK])
+    if node.outcome is NodeOutcome.FAILED:
+        if command == "verify":
+            return "not everything holds"
+        if command == "plan":
+            return "would stop"
+        return f"stopped at {safe(node.stopped_at, 80)}" if node.stopped_at else "stopped before the first step"
+    return NODE_WORDS[node.outcome]
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 node`, `3 nodes`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
