@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NewType
 
 from stackplan.model.arguments import Arguments, Value
@@ -40,7 +40,8 @@ class Step:
     """One action with its pre- and postconditions.
 
     `user` None acts as the user of the connection; `become: true` without a user is read as user `root`. `when` is the
-    text of a Jinja expression. `timeout_s` None leaves the playbook's default.
+    text of a Jinja expression; `skipped` is set by rendering where it does not hold for the node, and such a step's texts
+    are still as written.
     """
 
     id: StepId
@@ -60,6 +61,7 @@ class Step:
     always: bool = False
     on_failure: OnFailure = OnFailure.STOP
     interruptible: bool = True
+    skipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +124,4 @@ class Playbook:
     preconditions: tuple[Condition, ...] = ()
     rollout: Rollout = Rollout()
     revision: str | None = None
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
