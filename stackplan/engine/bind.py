@@ -1,0 +1,225 @@
+"""From a playbook to bound steps: kinds found, arguments read, questions known. Pure; imports model only."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from stackplan.model.arguments import Arguments
+from stackplan.model.condition import Combination, Condition, Recheck
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.facts import Query
+from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, ConditionKind
+from stackplan.model.location import Location
+from stackplan.model.playbook import Playbook, Step, StepId
+
+_SUDO = "sudo"
+_COST = (Recheck.ALWAYS, Recheck.FINAL, Recheck.NEVER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCondition:
+    """A condition with its kind, or with its bound operands when it is a combination (then `kind` is None).
+
+    `queries` are as `user` asks them; `recheck` is what holds, whoever stated it.
+    """
+
+    condition: Condition
+    kind: ConditionKind | None
+    operands: "tuple[BoundCondition, ...]"
+    user: str | None
+    recheck: Recheck
+    queries: tuple[Query, ...]
+
+    @property
+    def kinds(self) -> tuple[ConditionKind, ...]:
+        """The kinds that take part, those of operands included."""
+        own = () if self.kind is None else (self.kind,)
+        return own + tuple(kind for operand in self.operands for kind in operand.kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundStep:
+    """A step whose `when` holds."""
+
+    step: Step
+    action: ActionKind
+    action_queries: tuple[Query, ...]
+    pre: tuple[BoundCondition, ...]
+    post: tuple[BoundCondition, ...]
+
+    @property
+    def id(self) -> StepId:
+        return self.step.id
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """What has to be known ahead of the action, each question once."""
+        return unique((*self.action_queries, *queries_of(self.pre), *queries_of(self.post)))
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedStep:
+    """A step whose `when` does not hold on this node: nothing of it is asked or run."""
+
+    step: Step
+
+    @property
+    def id(self) -> StepId:
+        return self.step.id
+
+
+AnyStep: TypeAlias = BoundStep | SkippedStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPlaybook:
+    """The playbook of one node. `preconditions` include the right to act as each user that a step names."""
+
+    playbook: Playbook
+    preconditions: tuple[BoundCondition, ...]
+    steps: tuple[AnyStep, ...]
+
+    @property
+    def bound_steps(self) -> tuple[BoundStep, ...]:
+        return tuple(step for step in self.steps if isinstance(step, BoundStep))
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """Everything that the playbook can want to know of a node, each question once."""
+        steps = (query for step in self.bound_steps for query in step.queries)
+        return unique((*queries_of(self.preconditions), *steps))
+
+
+def unique(queries: Collection[Query]) -> tuple[Query, ...]:
+    return tuple(dict.fromkeys(queries))
+
+
+def queries_of(conditions: Collection[BoundCondition]) -> tuple[Query, ...]:
+    """Return what the conditions ask, each question once, in their order."""
+    return unique([query for condition in conditions for query in condition.queries])
+
+
+def bind(playbook: Playbook, skipped: Collection[StepId] = ()) -> BoundPlaybook:
+    """Return the playbook of one node, rendered already, with every kind found and every argument read.
+
+    Steps in `skipped` (their `when` does not hold) stay in the order but are not read. Raise Invalid with everything
+    that is wrong in any step.
+    """
+    wrong: list[Diagnosis] = []
+    preconditions = _bind_all(playbook.preconditions, None, wrong)
+    steps: list[AnyStep] = []
+    for step in playbook.steps:
+        if step.id in skipped:
+            steps.append(SkippedStep(step))
+        elif (bound := _bind_step(step, wrong)) is not None:
+            steps.append(bound)
+    rights = _bind_all(tuple(_rights(playbook, skipped)), None, wrong)
+    if wrong:
+        raise Invalid(wrong)
+    return BoundPlaybook(playbook=playbook, preconditions=rights + preconditions, steps=tuple(steps))
+
+
+def _rights(playbook: Playbook, skipped: Collection[StepId]) -> Iterator[Condition]:
+    """Yield one precondition a user that a step acts as: the right to do so, proven before anything runs."""
+    users: set[str] = set()
+    for step in playbook.steps:
+        if step.user is not None and step.id not in skipped and step.user not in users:
+            users.add(step.user)
+            yield Condition(kind=_SUDO, arguments=Arguments({"user": step.user}, step.at), at=step.at)
+
+
+def _bind_step(step: Step, wrong: list[Diagnosis]) -> BoundStep | None:
+    pre = _bind_all(step.preconditions, step.user, wrong)
+    post = _bind_all(step.postconditions, step.user, wrong)
+    action = _read_action(step, wrong)
+    if action is None:
+        return None
+    implied = _bind_all(action.implied(), step.user, wrong)
+    stated = [bound.kind for bound in post if bound.kind is not None]
+    return BoundStep(
+        step=step,
+        action=action,
+        action_queries=unique([query.asked_by(step.user) for query in action.queries()]),
+        pre=pre,
+        post=post + tuple(bound for bound in implied if bound.kind not in stated),
+    )
+
+
+def _read_action(step: Step, wrong: list[Diagnosis]) -> ActionKind | None:
+    found = ACTIONS.find(step.action.kind)
+    if found is None or not issubclass(found, ActionKind):
+        wrong.append(_no_kind("action", step.action.kind, ACTIONS.words(), step.action.at).in_step(step.id))
+        return None
+    try:
+        return found.read(step.action.arguments)
+    except Invalid as error:
+        wrong.extend(diagnosis.in_step(step.id) for diagnosis in error.diagnoses)
+        return None
+
+
+def _bind_all(
+    conditions: tuple[Condition, ...], user: str | None, wrong: list[Diagnosis]
+) -> tuple[BoundCondition, ...]:
+    """Return those of `conditions` that can be bound; what is wrong with the others goes to `wrong`."""
+    found = []
+    for condition in conditions:
+        try:
+            found.append(bind_condition(condition, user))
+        except Invalid as error:
+            wrong.extend(error.diagnoses)
+    return tuple(found)
+
+
+def bind_condition(condition: Condition, user: str | None) -> BoundCondition:
+    """Return one condition, as `user` states it, with its kind or its operands. Raise Invalid."""
+    if condition.combination is not None:
+        return _bind_combination(condition, user)
+    found = CONDITIONS.find(condition.kind)
+    if found is None or not issubclass(found, ConditionKind):
+        raise Invalid([_no_kind("condition", condition.kind, CONDITIONS.words(), condition.at)])
+    kind = found.read(condition.arguments)
+    return BoundCondition(
+        condition=condition,
+        kind=kind,
+        operands=(),
+        user=user,
+        recheck=condition.recheck or kind.recheck,
+        queries=unique([query.asked_by(user) for query in kind.queries()]),
+    )
+
+
+def _bind_combination(condition: Condition, user: str | None) -> BoundCondition:
+    """Bind the operands; the combination is rechecked as seldom as its costliest operand, unless it says otherwise."""
+    wrong: list[Diagnosis] = []
+    operands = _bind_all(condition.operands, user, wrong)
+    if not condition.operands or (condition.combination is Combination.NOT and len(condition.operands) != 1):
+        expected = "one condition" if condition.combination is Combination.NOT else "at least one condition"
+        wrong.append(
+            Diagnosis(
+                summary=f"`{condition.kind}` does not combine {len(condition.operands)} conditions",
+                expected=expected,
+                observed=str(len(condition.operands)),
+                at=condition.at,
+            )
+        )
+    if wrong:
+        raise Invalid(wrong)
+    costliest = max((operand.recheck for operand in operands), key=_COST.index)
+    return BoundCondition(
+        condition=condition,
+        kind=None,
+        operands=operands,
+        user=user,
+        recheck=condition.recheck or costliest,
+        queries=queries_of(operands),
+    )
+
+
+def _no_kind(family: str, word: str, words: tuple[str, ...], at: Location) -> Diagnosis:
+    return Diagnosis(
+        summary=f"there is no {family} `{word}`",
+        expected=f"one of {', '.join(words)}",
+        observed=word,
+        at=at,
+        remedy="correct the word, or install the package that brings this kind",
+    )
