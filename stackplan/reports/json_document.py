@@ -31,7 +31,7 @@ def render(report: Report) -> str:
 
 
 def render_diagnoses(diagnoses: Iterable[Diagnosis]) -> str:
-    """Return the document that stands in for a report where an input could not be used, so nothing was planned or run."""
+    """Return the document that stands in for a report where an input could not be used, so that nothing was done."""
     return _text({"format": DIAGNOSES_FORMAT, "diagnoses": [_diagnosis(it) for it in diagnoses]})
 
 

@@ -1,0 +1,103 @@
+"""Where every failure of a command ends: as words on standard error and as the exit status of DESIGN's list."""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from stackplan.cli.output import Shown, result, say, wants_colour
+
+BUG = 1
+USAGE = 2
+UNREACHABLE = 4
+LOCKED = 7
+INTERRUPTED = 130
+
+
+def guard(call: Callable[[Shown], int]) -> int:
+    """Return the exit status of `call`, or of the failure that it ended in, which is then explained."""
+    shown = Shown()
+    try:
+        return call(shown)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        say("Interrupted.")
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except Exception as error:  # noqa: BLE001 - the last place at which one can be put into words
+        return _explain(error, shown)
+
+
+def _explain(error: Exception, shown: Shown) -> int:
+    from stackplan.model.diagnosis import Invalid  # noqa: PLC0415 - spared by whoever does not fail
+
+    if isinstance(error, Invalid):
+        return _invalid(error, shown)
+    failures = sys.modules.get("stackplan.connection.failure")
+    if failures is not None and isinstance(error, failures.ConnectionFailure):
+        return _not_connected(error, locked=isinstance(error, failures.Locked))
+    if isinstance(error, OSError) and error.filename is None and _is_full(sys.stdout):
+        say(f"stackplan: the result could not be written to standard output: {error.strerror}")
+        return USAGE
+    return _bug(error)
+
+
+def _invalid(error: Exception, shown: Shown) -> int:
+    from stackplan.reports import diagnostics, json_document  # noqa: PLC0415 - spared by whoever does not fail
+
+    diagnoses = error.diagnoses  # type: ignore[attr-defined]
+    say(diagnostics.render(diagnoses, colour=wants_colour(sys.stderr)).rstrip("\n"))
+    if shown.form == "json":
+        result(json_document.render_diagnoses(diagnoses))
+    return USAGE
+
+
+def _not_connected(error: Exception, *, locked: bool) -> int:
+    from stackplan.reports.safe import safe  # noqa: PLC0415 - spared by whoever does not fail
+
+    say(safe(str(getattr(error, "summary", error))))
+    if remedy := getattr(error, "remedy", None):
+        say(f"  {safe(str(remedy))}")
+    return LOCKED if locked else UNREACHABLE
+
+
+def _is_full(stream: object) -> bool:
+    """Return whether standard output refuses what it was given (a full disk behind it)."""
+    try:
+        stream.flush()  # type: ignore[attr-defined]
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return True
+    return False
+
+
+def _bug(error: Exception) -> int:
+    name = type(error).__name__
+    where = _kept(error)
+    say(
+        f"stackplan: this is a bug in stackplan itself ({name}), not in the playbook, the inventory or a node. Steps that "
+        f"had ended stay as they are; `stackplan verify` tells where the nodes stand. {where}"
+    )
+    return BUG
+
+
+def _kept(error: Exception) -> str:
+    """Write the traceback to a file of the state folder, and return where; the terminal is spared it."""
+    from stackplan.engine.state_folder import private_folder, state_folder  # noqa: PLC0415 - needed for a bug alone
+
+    text = "".join(traceback.format_exception(error))
+    name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"-{os.getpid()}.txt"
+    try:
+        path: Path = private_folder(state_folder(os.environ) / "bugs") / name
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", errors="replace") as file:
+            file.write(text)
+    except Exception:  # noqa: BLE001 - whatever is wrong with the state folder must not hide the bug
+        return f"The traceback could not be written to the state folder, so here it is:\n{text}"
+    return f"Its traceback is in {path}; a report of it is welcome."

@@ -1,0 +1,87 @@
+"""The entry point: a group of commands of which only the one that is called is imported."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from stackplan import __version__
+from stackplan.cli import failure, output
+
+COMMANDS = {
+    "lint": "Check playbooks without any node.",
+    "plan": "Say what each step stands at and what would run; changes nothing.",
+    "apply": "Plan, ask, run the steps and prove each of them.",
+    "verify": "Check every postcondition now; changes nothing.",
+    "facts": "Record what a playbook asks of each node.",
+    "schema": "Print a JSON schema.",
+    "explain": "Explain a kind of condition or action, or a code.",
+    "lab": "Start, stop or look at simulated nodes on this machine.",
+    "demo": "Tell the whole story on simulated nodes, in a minute.",
+}
+"""The words of the command line and what each does; the module of the same name in this folder holds `command`."""
+
+
+class CommandGroup(click.Group):
+    """Finds a command in the module of its name when it is called, so that `--version` and `lint` stay light."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"stackplan.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of the first word, or say which one may have been meant."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from stackplan.language.nearest import nearest  # noqa: PLC0415 - only for a word that is wrong
+
+            close = nearest(args[0], COMMANDS)
+            hint = f" Did you mean `{close}`?" if close else f" The commands are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"There is no command `{args[0]}`.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any of them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, message="stackplan %(version)s")
+def stackplan() -> None:
+    """Upgrade GPU nodes by declared steps, each proven by postconditions before and after it runs.
+
+    Exit status: 0 done and proven, 1 a bug in stackplan, 2 usage or invalid input, 3 stopped or not proven, 4 a node
+    could not be reached or was lost, 7 locked by another run, 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its exit status."""
+    output.make_lenient()
+    if "_STACKPLAN_COMPLETE" in os.environ:
+        stackplan.main(prog_name="stackplan")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(failure.guard(lambda shown: run(words, shown)))
+
+
+def run(words: list[str], shown: output.Shown) -> int:
+    """Run the command that `words` name and return its exit status; every failure is raised."""
+    # Not through click's own `main`: it would end the process at a closed pipe, whatever the nodes have come to.
+    with stackplan.make_context("stackplan", words, obj=shown) as context:
+        status = stackplan.invoke(context)
+    return status if isinstance(status, int) else 0

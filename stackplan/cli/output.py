@@ -1,0 +1,82 @@
+"""Where words go: results to standard output, progress and prose to standard error; colour where wanted."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TextIO, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Shown:
+    """What was asked about the form of the result; the object of click's context, so that a failure knows it too."""
+
+    form: str = "text"
+
+
+def form_option(*forms: str) -> Callable[[Command], Command]:
+    """Return the decorator for `--format`, with `forms` to choose from and the first of them as default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        callback=_remember,
+        is_eager=True,
+        help="Form of the result on standard output.",
+    )
+
+
+def _remember(ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
+    shown = ctx.find_root().obj
+    if isinstance(shown, Shown):
+        shown.form = value
+    return value
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Return whether `stream` is a terminal that shows colour and whose user has not refused it."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def width() -> int:
+    """Return the cells of a line: those of the terminal, between 60 and 120; 100 where there is none."""
+    columns = shutil.get_terminal_size((100, 24)).columns
+    return min(120, max(60, columns))
+
+
+def result(text: str) -> None:
+    """Write a result to standard output. Whoever closes the pipe early has read enough: that is no failure."""
+    _write(sys.stdout, text)
+
+
+def say(text: str = "") -> None:
+    """Write a line for people to standard error."""
+    _write(sys.stderr, f"{text}\n")
+
+
+def make_lenient() -> None:
+    """Let a terminal that cannot show a character show a `?` in its place: no mark is worth a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Whatever is written from here on, by the interpreter's own last flush too, goes nowhere.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,65 @@
+"""What happens, one line an occurrence, for logs and for terminals without a moving display; pure."""
+
+from stackplan.model.event import (
+    ConnectionDropped,
+    Event,
+    NodeEnded,
+    NodeProven,
+    NodeStarted,
+    OutputSeen,
+    Reattached,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepStarted,
+)
+from stackplan.model.report import StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports.safe import safe, safe_lines
+from stackplan.reports.wording import counted, node_word, step_sentence, step_word
+
+LINE = 160
+
+
+def plain_line(event: Event) -> str | None:
+    """Return the line for `event`, or None for one that is not worth a line of its own."""
+    line: str | None
+    match event:
+        case RunStarted(run=run, command=command, playbook=playbook, nodes=nodes):
+            line = f"run {safe(run)}: {command} {safe(playbook.name)} on {counted(len(nodes), 'node')}"
+        case NodeStarted(node=node, wave=wave):
+            line = f"{safe(node)}: started, wave {wave}"
+        case NodeProven(node=node, preconditions=conditions):
+            unmet = sum(it.status is not Status.HELD for it in conditions)
+            line = f"{safe(node)}: {counted(unmet, 'precondition')} of the playbook not held" if unmet else None
+        case StepStarted(node=node, step=step, action=action):
+            line = f"{safe(node)}: {safe(step)}: {first_line(action.command) or safe(action.kind)}"
+        case ConnectionDropped(node=node, why=why):
+            line = f"{safe(node)}: connection lost, reconnecting: {safe(why, LINE)}"
+        case Reattached(node=node):
+            line = f"{safe(node)}: connected again"
+        case StepEnded(node=node, step=report):
+            line = f"{safe(node)}: {safe(report.id)}: {ended(report)}"
+        case NodeEnded(node=node, report=node_report):
+            why = f": {safe(node_report.message, LINE)}" if node_report.message else ""
+            line = f"{safe(node)}: {node_word(node_report, 'apply')}{why}"
+        case OutputSeen() | RunEnded():
+            line = None
+    return line
+
+
+def last_line(event: OutputSeen) -> str | None:
+    """Return the last line that the output shows, or None when it shows nothing."""
+    found = safe_lines(event.text, 1, LINE)
+    return found[0] if found else None
+
+
+def first_line(command: str | None) -> str:
+    """Return the first line of a command, clipped to what fits a line."""
+    lines = (command or "").strip().splitlines()
+    return safe(lines[0], LINE) if lines else ""
+
+
+def ended(step: StepReport) -> str:
+    sentence = step_sentence(step)
+    return f"{step_word(step)}   {sentence}" if sentence else step_word(step)
