@@ -1,0 +1,73 @@
+"""The inventory and known_hosts of a lab, as texts; pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackplan.lab import runfile
+
+
+@dataclass(frozen=True)
+class LabNode:
+    """`host_key` is the key as known_hosts writes it: type and base64."""
+
+    name: str
+    port: int
+    host_key: str
+
+
+def variables(index_url: str) -> dict[str, str]:
+    """Return the vars that point the shipped playbooks at the lab, and at folders that need no root."""
+    return {
+        "venv": "~/ml-env",
+        "cuda_prefix": "~/cuda-13.0",
+        "toolkit_url": f"{index_url}/files/{runfile.NAME}",
+        "toolkit_sha256": runfile.SHA256,
+        "toolkit_free": "10MB",
+        "venv_free": "10MB",
+        "torch_index": f"{index_url}/whl/cu130/",
+        "app_index": f"{index_url}/default/",
+        "sgl_index": f"{index_url}/sgl/whl/cu130/",
+        "flashinfer_index": f"{index_url}/flashinfer/whl/cu130/",
+        "cubin_index": f"{index_url}/flashinfer/whl/",
+    }
+
+
+def inventory_text(nodes: Sequence[LabNode], index_url: str, identity_file: Path, known_hosts: Path) -> str:
+    """Return the inventory of the lab: one group, `blackwell`, that points the shipped playbooks at the lab."""
+    lines = [
+        "# Written by stackplan's lab: simulated nodes on loopback. It is only good while that lab runs.",
+        "stackplan: 1",
+        "groups:",
+        "  blackwell:",
+        "    vars:",
+        *_entries(variables(index_url), 6),
+        "    nodes:",
+    ]
+    for node in nodes:
+        lines.append(f"      {node.name}:")
+        fields: dict[str, str | int] = {
+            "host": "127.0.0.1",
+            "port": node.port,
+            "user": "ops",
+            "identity_file": str(identity_file),
+            "known_hosts": str(known_hosts),
+        }
+        lines += _entries(fields, 8)
+    return "\n".join(lines) + "\n"
+
+
+def _entries(fields: Mapping[str, str | int], indent: int) -> list[str]:
+    return [f"{' ' * indent}{key}: {_scalar(value)}" for key, value in fields.items()]
+
+
+def _scalar(value: str | int) -> str:
+    """Return a number as it is and a text between quotes: a path may hold what YAML takes for something else."""
+    if isinstance(value, int):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def known_hosts_text(nodes: Sequence[LabNode]) -> str:
+    return "".join(f"[127.0.0.1]:{node.port} {node.host_key}\n" for node in nodes)

@@ -1,0 +1,102 @@
+"""A running lab: the index, the nodes' SSH servers, and the files by which stackplan reaches them."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import paramiko
+
+from stackplan.lab.catalogue import channels
+from stackplan.lab.index import Index, pages
+from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
+from stackplan.lab.sandbox import Sandbox, build
+from stackplan.lab.server import NodeServer
+from stackplan.lab.uv import find_uv
+
+
+@dataclass(frozen=True)
+class Lab:
+    """`inventory` is the file to give to `-i`; `servers` and `sandboxes` are by node name, in order."""
+
+    folder: Path
+    inventory: Path
+    identity_file: Path
+    known_hosts: Path
+    index: Index
+    servers: dict[str, NodeServer]
+    sandboxes: dict[str, Sandbox]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(self.servers)
+
+
+@contextlib.contextmanager
+def running_lab(nodes: int = 1, folder: Path | None = None) -> Iterator[Lab]:
+    """Run a lab of `nodes` nodes (gpu-01, gpu-02, …) until the block ends, below `folder` or a temporary one.
+
+    A given `folder` must not hold a lab yet and is left behind; a temporary one is deleted. Raise UvMissing without uv,
+    and SandboxFailed when a node's environment cannot be made.
+    """
+    uv = find_uv()
+    names = node_names(nodes)
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(prefix="stackplan-lab-"))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        index = stack.enter_context(Index(pages(channels())))
+        sandboxes = {name: Sandbox(folder / "nodes" / name) for name in names}
+        _build_all(tuple(sandboxes.values()), uv, index.url, folder / "uv-cache")
+        client_key = paramiko.ECDSAKey.generate()
+        servers = {}
+        for name, sandbox in sandboxes.items():
+            host_key = paramiko.ECDSAKey.generate()
+            server = NodeServer(
+                host_key=host_key, client_key=client_key, home=sandbox.home, environment=sandbox.environment
+            )
+            stack.callback(server.close)
+            servers[name] = server
+        yield _write_files(folder, index, client_key, servers, sandboxes)
+
+
+def node_names(count: int) -> tuple[str, ...]:
+    width = max(2, len(str(count)))
+    return tuple(f"gpu-{number:0{width}}" for number in range(1, count + 1))
+
+
+def _build_all(sandboxes: Sequence[Sandbox], uv: Path, index_url: str, cache: Path) -> None:
+    """Make all nodes; the first alone, so that the others find its wheels in the cache and only link them."""
+
+    def make(sandbox: Sandbox) -> None:
+        build(sandbox, uv, index_url=f"{index_url}/whl/cu128/", cache=cache)
+
+    make(sandboxes[0])
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        list(pool.map(make, sandboxes[1:]))
+
+
+def _write_files(
+    folder: Path,
+    index: Index,
+    client_key: paramiko.PKey,
+    servers: dict[str, NodeServer],
+    sandboxes: dict[str, Sandbox],
+) -> Lab:
+    identity_file, known_hosts, inventory = folder / "id_lab", folder / "known_hosts", folder / "inventory.yaml"
+    nodes = [LabNode(name, server.port, server.host_key_line) for name, server in servers.items()]
+    client_key.write_private_key_file(str(identity_file))
+    identity_file.chmod(0o600)
+    _write_private(known_hosts, known_hosts_text(nodes))
+    _write_private(inventory, inventory_text(nodes, index.url, identity_file, known_hosts))
+    return Lab(folder, inventory, identity_file, known_hosts, index, servers, sandboxes)
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
