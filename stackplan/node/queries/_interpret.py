@@ -1,0 +1,63 @@
+"""Running a few lines in an environment's own interpreter, and getting one JSON value back.
+
+The lines see neither the current folder nor PYTHON* variables, as a service would not. What modules print while they
+are imported goes to the standard error, so that it cannot get mixed up with the value.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+from stackplan.node.context import Context, ProbeFailed
+
+TIMEOUT_S = 300.0
+_PRELUDE = """
+import json, os, sys
+sys.path[:] = [entry for entry in sys.path if entry]
+_channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
+def tell(value):
+    _channel.write(json.dumps(value) + "\\n")
+    _channel.flush()
+"""
+
+
+class Died(Exception):
+    """The interpreter ended without a value; `why` is the last line of its traceback, or the signal that ended it."""
+
+    def __init__(self, why: str, stderr: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.stderr = stderr
+
+
+def told(interpreter: str, code: str, argument: Any, context: Context, timeout_s: float = TIMEOUT_S) -> Any:
+    """Run `code`, which finds `argument` under that name and calls `tell(value)`; return that value.
+
+    The code is handed over on the standard input. Raise Died when it ended otherwise, ProbeFailed when it took too
+    long.
+    """
+    program = f"{_PRELUDE}\nargument = json.loads({json.dumps(argument)!r})\n{code}"
+    # `-` would put the program's folder on the search path and read the program line by line; this reads it whole.
+    argv = [interpreter, "-E", "-c", "import sys; exec(compile(sys.stdin.buffer.read(), '<stackplan>', 'exec'))"]
+    ran = context.run(argv, timeout_s=timeout_s, stdin=program.encode(), cwd="/")
+    if ran.exit_code != 0:
+        raise Died(ending(ran.exit_code, ran.error_text()), ran.error_text()[-4000:])
+    try:
+        return json.loads(ran.text())
+    except ValueError as error:
+        raise ProbeFailed(f"{interpreter} ended without an answer", ran.error_text()[-4000:]) from error
+
+
+def ending(exit_code: int, stderr: str) -> str:
+    """Return in one line how an interpreter ended: the signal's name, or the traceback's last line."""
+    if exit_code < 0:
+        try:
+            name = signal.Signals(-exit_code).name
+        except ValueError:
+            name = f"signal {-exit_code}"
+        return f"the interpreter was ended by {name}"
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return lines[-1][:500] if lines else f"the interpreter ended with exit status {exit_code}"

@@ -1,0 +1,69 @@
+"""Who uses the GPUs: the compute processes that nvidia-smi lists, and whoever holds /dev/nvidia* open.
+
+Asked without arguments. `listed` from nvidia-smi, `holders` from /proc/*/fd; `hidden` counts the processes whose
+files may not be looked at. `sees_node` false: this is a container that sees neither kind of the node's processes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from stackplan.node.context import Context
+from stackplan.node.queries import _smi
+
+
+def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG001 - every query has this form
+    listed = [
+        {"pid": int(row["pid"] or 0), "name": row["process_name"], "gpu": row["gpu_uuid"]}
+        for row in _smi.rows("compute-apps", ["pid", "gpu_uuid", "process_name"], context)
+    ]
+    holders, hidden = _holders(context)
+    return {"listed": listed, "holders": holders, "hidden": hidden, "sees_node": _sees_node(context)}
+
+
+def _holders(context: Context) -> tuple[list[dict[str, Any]], int]:
+    proc = context.rooted("/proc")
+    holders, hidden = [], 0
+    try:
+        pids = sorted(int(name) for name in os.listdir(proc) if name.isdigit())
+    except OSError:
+        return [], 1
+    for pid in pids:
+        try:
+            devices = _devices(os.path.join(proc, str(pid), "fd"))
+        except PermissionError:
+            hidden += 1
+            continue
+        except OSError:
+            continue
+        if devices:
+            holders.append({"pid": pid, "name": _name(os.path.join(proc, str(pid))), "devices": devices})
+    return holders, hidden
+
+
+def _devices(folder: str) -> list[str]:
+    found = set()
+    for name in os.listdir(folder):
+        try:
+            target = os.readlink(os.path.join(folder, name))
+        except FileNotFoundError:
+            continue
+        match = re.search(r"/dev/(nvidia(?:\d+|-uvm|-uvm-tools|ctl|-caps/.*)?)$", target)
+        if match:
+            found.add(match.group(1))
+    return sorted(found)
+
+
+def _name(folder: str) -> str:
+    try:
+        with open(os.path.join(folder, "comm"), "rb") as stream:
+            return stream.read(64).decode("utf-8", "replace").strip()
+    except OSError:
+        return "?"
+
+
+def _sees_node(context: Context) -> bool:
+    """Return whether the node's own processes are in sight: its kernel's threads are, below the first process."""
+    return _name(context.rooted("/proc/2")) == "kthreadd"

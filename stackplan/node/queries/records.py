@@ -1,0 +1,128 @@
+"""Whether a virtual environment is whole on disk: a walk over every RECORD, without starting anything.
+
+Asked with `{"venv": …}` or `{"python": …}`. The answer counts what was found by kind and shows the first of each:
+    {"path": …, "exists": true, "environment": true, …, "distributions": 214, "files": 30112,
+     "findings": {"missing-file": {"count": 2, "first": [{"distribution": "torch", "path": "torch/version.py"}]}}}
+Kinds: missing-file, wrong-size (another size than RECORD says: a write that was cut short), two-owners (one path in two
+RECORDs with different hashes), two-versions (two dist-infos of one name), leftover (`~orch`, which an interrupted
+removal left), missing-metadata, missing-record, unreadable. Compiled `__pycache__` files come and go and are not looked
+at; the same small file in two wheels (`nvidia/__init__.py`) counts once. Contents are not hashed.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from typing import Any
+
+from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.queries import _environment
+from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
+
+SHOWN = 10
+
+
+def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    environment = _environment.find(arguments, context)
+    walk = Walk()
+    for folder in environment.own:
+        walk.site_packages(folder)
+    return dict(
+        environment.answer(),
+        distributions=walk.distributions,
+        files=walk.files,
+        findings={kind: {"count": len(rows), "first": rows[:SHOWN]} for kind, rows in sorted(walk.findings.items())},
+    )
+
+
+class Walk:
+    """One walk; every folder is listed once, however many files of it the RECORDs name."""
+
+    def __init__(self) -> None:
+        self.distributions = 0
+        self.files = 0
+        self.findings: dict[str, list[dict[str, str]]] = {}
+        self._owners: dict[str, tuple[str, str]] = {}
+        self._folders: dict[str, dict[str, os.DirEntry[str]] | None] = {}
+        self._packages = ""
+
+    def site_packages(self, folder: str) -> None:
+        self._packages = folder
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ProbeFailed(f"cannot look into {folder}: {error.strerror}") from error
+        for name in sorted(names):
+            if name.startswith("~"):
+                self._found("leftover", named_by_folder(name)[0], name)
+        seen: dict[str, str] = {}
+        for entry in metadata_folders(folder):
+            if not entry.endswith(".dist-info"):
+                continue
+            self.distributions += 1
+            self._distribution(os.path.join(folder, entry), entry, seen)
+
+    def _distribution(self, path: str, entry: str, seen: dict[str, str]) -> None:
+        name = named_by_folder(entry)[0]
+        if canonical(name) in seen:
+            self._found("two-versions", name, f"{seen[canonical(name)]} and {entry}")
+        seen[canonical(name)] = entry
+        if not os.path.exists(os.path.join(path, "METADATA")):
+            self._found("missing-metadata", name, entry + "/METADATA")
+        try:
+            with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="surrogateescape", newline="") as lines:
+                self._record(lines.read(), name)
+        except FileNotFoundError:
+            self._found("missing-record", name, entry + "/RECORD")
+        except (OSError, csv.Error) as error:
+            self._found("unreadable", name, "{}/RECORD: {}".format(entry, getattr(error, "strerror", error)))
+
+    def _record(self, text: str, name: str) -> None:
+        lines = text.splitlines()
+        # Splitting at commas is right, and fast, for all but the few paths that hold a comma or a quote.
+        rows = list(csv.reader(lines)) if '"' in text else [line.rsplit(",", 2) for line in lines]
+        for row in rows:
+            if len(row) != 3 or row[0].endswith(("/", ".pyc")) or "__pycache__/" in row[0]:
+                continue
+            self.files += 1
+            self._file(row[0], row[1], row[2], name)
+
+    def _file(self, recorded: str, digest: str, size: str, name: str) -> None:
+        path = os.path.join(self._packages, recorded)
+        if ".." in recorded:
+            path = os.path.normpath(path)
+        owner = self._owners.setdefault(path, (name, digest))
+        if owner[0] != name and not (digest and owner[1] == digest):
+            self._found("two-owners", f"{owner[0]} and {name}", recorded)
+        folder, _, base = path.rpartition("/")
+        entries = self._listed(folder, name)
+        if entries is None:
+            return
+        try:
+            status = entries[base].stat()
+        except (KeyError, FileNotFoundError):
+            self._found("missing-file", name, recorded)
+        except OSError as error:
+            self._found("unreadable", name, f"{recorded}: {error.strerror}")
+        else:
+            if size.isdigit() and status.st_size != int(size):
+                self._found("wrong-size", name, f"{recorded} ({status.st_size} bytes, recorded {size})")
+
+    def _listed(self, folder: str, name: str) -> dict[str, os.DirEntry[str]] | None:
+        """Return the entries of a folder by name, none when it does not exist, None when it may not be looked into."""
+        if folder not in self._folders:
+            try:
+                with os.scandir(folder) as entries:
+                    self._folders[folder] = {entry.name: entry for entry in entries}
+            except (FileNotFoundError, NotADirectoryError):
+                self._folders[folder] = {}
+            except OSError as error:
+                self._folders[folder] = None
+                self._found("unreadable", name, f"{folder}: {error.strerror}")
+        return self._folders[folder]
+
+    def _found(self, kind: str, distribution: str, path: str) -> None:
+        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        self.findings.setdefault(kind, []).append({"distribution": distribution, "path": shown})
