@@ -82,8 +82,8 @@ def _bug(error: Exception) -> int:
     name = type(error).__name__
     where = _kept(error)
     say(
-        f"stackplan: this is a bug in stackplan itself ({name}), not in the playbook, the inventory or a node. Steps that "
-        f"had ended stay as they are; `stackplan verify` tells where the nodes stand. {where}"
+        f"stackplan: this is a bug in stackplan itself ({name}), not in the playbook, the inventory or a node. Steps "
+        f"that had ended stay as they are; `stackplan verify` tells where the nodes stand. {where}"
     )
     return BUG
 

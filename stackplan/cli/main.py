@@ -43,11 +43,10 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command of the first word, or say which one may have been meant."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from stackplan.language.nearest import nearest  # noqa: PLC0415 - only for a word that is wrong
+            from stackplan.language.nearest import did_you_mean  # noqa: PLC0415 - only for a word that is wrong
 
-            close = nearest(args[0], COMMANDS)
-            hint = f" Did you mean `{close}`?" if close else f" The commands are {', '.join(COMMANDS)}."
-            raise click.UsageError(f"There is no command `{args[0]}`.{hint}", ctx)
+            hint = did_you_mean(args[0], COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command `{args[0]}`: {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
