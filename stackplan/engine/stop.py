@@ -24,14 +24,14 @@ class Stop:
     def __init__(self) -> None:
         self._level = Level.GO
         self._failures_exceeded = False
-        self._waking = threading.Event()
-        self._listeners: tuple[Callable[[Level], None], ...] = ()
+        self._waking = {Level.FINISH: threading.Event(), Level.END: threading.Event()}
+        self._listeners: tuple[Callable[[], None], ...] = ()
 
     @property
     def level(self) -> Level:
         return self._level
 
-    def on_change(self, listener: Callable[[Level], None]) -> None:
+    def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called at each request; it has to be quick and fit for a signal handler."""
         self._listeners = (*self._listeners, listener)
 
@@ -39,15 +39,17 @@ class Stop:
         """Raise the level by one, or to `level`; it never falls. Return what holds now."""
         wanted = level if level is not None else Level(min(self._level + 1, Level.END))
         self._level = max(self._level, wanted)
-        self._waking.set()
+        for reached, waking in self._waking.items():
+            if self._level >= reached:
+                waking.set()
         for listener in self._listeners:
-            listener(self._level)
+            listener()
         return self._level
 
     def fail_rollout(self) -> None:
         """Say that too many nodes failed: no further step starts anywhere, and that is not an interruption."""
         self._failures_exceeded = True
-        self._waking.set()
+        self._waking[Level.FINISH].set()
 
     @property
     def outcome_before_next_step(self) -> NodeOutcome | None:
@@ -56,6 +58,6 @@ class Stop:
             return NodeOutcome.INTERRUPTED
         return NodeOutcome.SKIPPED if self._failures_exceeded else None
 
-    def wait(self, seconds: float) -> bool:
-        """Wait, at most `seconds`, for a wish to stop. Return whether there is one."""
-        return self._waking.wait(max(0.0, seconds))
+    def wait(self, seconds: float, until: Level = Level.FINISH) -> bool:
+        """Wait, at most `seconds`, for a wish to stop of that level. Return whether there is one."""
+        return self._waking[until].wait(max(0.0, seconds))

@@ -1,0 +1,107 @@
+"""Events as plain JSON data and back, led by the types of model's dataclasses. Pure; imports model only."""
+
+import enum
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from stackplan.model import event as events
+from stackplan.model.event import Event
+
+
+class Malformed(ValueError):
+    """The data does not have the form of the type that it should be."""
+
+
+_EVENTS: Mapping[str, type] = {kind.__name__: kind for kind in get_args(events.Event)}
+
+
+def encode(event: Event) -> dict[str, object]:
+    """Return the event as JSON data, its kind under `event`."""
+    encoded = _encode(event)
+    assert isinstance(encoded, dict)
+    return {"event": type(event).__name__, **encoded}
+
+
+def decode(data: object) -> Event | None:
+    """Return the event that `data` encodes, or None for a kind that a later version may have added.
+
+    Keys that are not known are passed over. Raise Malformed for what is no event at all.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("event"), str):
+        raise Malformed("not an event: an object with the key `event` is expected")
+    kind = _EVENTS.get(data["event"])
+    if kind is None:
+        return None
+    decoded: Event = _decode(data, kind)
+    return decoded
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _encode(item) for key, item in value.items()}
+    return value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _decode(value: object, kind: Any) -> Any:
+    """Return `value` as the type `kind`. Raise Malformed where it does not fit."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _decode_optional(value, get_args(kind))
+    if origin is not None:
+        return _decode_container(value, origin, get_args(kind))
+    if is_dataclass(kind):
+        return _decode_dataclass(value, kind)
+    if issubclass(kind, enum.Enum):
+        return kind(value)
+    return _decode_scalar(value, kind)
+
+
+def _decode_scalar(value: object, kind: type) -> object:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise Malformed(f"{kind.__name__} is expected, not {value!r}")
+    return value
+
+
+def _decode_container(value: object, origin: type, kinds: tuple[Any, ...]) -> Any:
+    """Decode a tuple of one kind, or a mapping from texts to one kind."""
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise Malformed(f"a list is expected, not {value!r}")
+        return tuple(_decode(item, kinds[0]) for item in value)
+    if not isinstance(value, dict):
+        raise Malformed(f"an object is expected, not {value!r}")
+    return {key: _decode(item, kinds[1]) for key, item in value.items()}
+
+
+def _decode_optional(value: object, kinds: tuple[Any, ...]) -> Any:
+    if value is None and type(None) in kinds:
+        return None
+    (kind,) = (kind for kind in kinds if kind is not type(None))
+    return _decode(value, kind)
+
+
+def _decode_dataclass(value: object, kind: Any) -> Any:
+    if not isinstance(value, dict):
+        raise Malformed(f"an object is expected, not {value!r}")
+    hints = _hints(kind)
+    known = {field.name: _decode(value[field.name], hints[field.name]) for field in fields(kind) if field.name in value}
+    try:
+        return kind(**known)
+    except TypeError as error:
+        raise Malformed(f"not a {kind.__name__}: {error}") from error

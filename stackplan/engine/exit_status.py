@@ -1,0 +1,26 @@
+"""The exit status, computed once, from the report. Pure; imports model only."""
+
+from stackplan.model.outcome import NodeOutcome
+from stackplan.model.report import Report
+
+# In the order in which they go first when several apply.
+_STATUS: tuple[tuple[int, frozenset[NodeOutcome]], ...] = (
+    (130, frozenset({NodeOutcome.INTERRUPTED})),
+    (7, frozenset({NodeOutcome.LOCKED})),
+    (4, frozenset({NodeOutcome.UNREACHABLE, NodeOutcome.LOST})),
+    (3, frozenset({NodeOutcome.FAILED, NodeOutcome.SKIPPED})),
+)
+SOMETHING_TO_CHANGE = 5
+
+
+def exit_status(report: Report, *, detailed: bool = False) -> int:
+    """Return the exit status of a command that came as far as a report.
+
+    `detailed` is `plan --detailed-exitcode`: something to change is then told apart from nothing to do. A bug (1) and
+    an invalid playbook (2) have no report, and a stale plan (6) is found before there is one.
+    """
+    outcomes = {node.outcome for node in report.nodes} | {report.outcome}
+    for status, deciding in _STATUS:
+        if outcomes & deciding:
+            return status
+    return SOMETHING_TO_CHANGE if detailed and NodeOutcome.PENDING in outcomes else 0

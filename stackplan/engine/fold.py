@@ -1,0 +1,136 @@
+"""From the events of a run to its report: the one way in which such a report comes about. Pure; imports model only."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.event import (
+    Event,
+    NodeEnded,
+    NodeProven,
+    NodeStarted,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepStarted,
+)
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
+from stackplan.model.report import ConditionReport, NodeReport, PlaybookIdentity, Report, StepReport
+
+# The worst first; the exit status follows the same order (engine.exit_status).
+_WORST = (
+    NodeOutcome.INTERRUPTED,
+    NodeOutcome.LOCKED,
+    NodeOutcome.LOST,
+    NodeOutcome.UNREACHABLE,
+    NodeOutcome.FAILED,
+    NodeOutcome.SKIPPED,
+    NodeOutcome.PENDING,
+    NodeOutcome.OK,
+)
+_NO_END = "the controller ended before the step did; on the node it may have gone on"
+
+
+def worst(outcomes: Iterable[NodeOutcome]) -> NodeOutcome:
+    """Return the worst of the outcomes; OK when there is none."""
+    found = set(outcomes)
+    return next((outcome for outcome in _WORST if outcome in found), NodeOutcome.OK)
+
+
+@dataclass(slots=True)
+class _NodeSoFar:
+    steps: tuple[str, ...]
+    started: NodeStarted | None = None
+    preconditions: tuple[ConditionReport, ...] = ()
+    running: StepStarted | None = None
+    reports: dict[str, StepReport] = field(default_factory=dict)
+    ended: NodeEnded | None = None
+
+
+def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = ()) -> Report:
+    """Return the report of a run from its events, whether it ended or not; the last word on a step counts.
+
+    Raise ValueError when no run starts among them.
+    """
+    begun: RunStarted | None = None
+    ended: RunEnded | None = None
+    nodes: dict[str, _NodeSoFar] = {}
+    for event in events:
+        match event:
+            case RunStarted():
+                begun = event
+                nodes = {node: _NodeSoFar(event.steps) for node in event.nodes}
+            case RunEnded():
+                ended = event
+            case _:
+                if event.node in nodes:
+                    _take(nodes[event.node], event)
+    if begun is None:
+        raise ValueError("no run starts among these events")
+    reports = tuple(_node_report(node, so_far) for node, so_far in nodes.items())
+    return Report(
+        command=begun.command,
+        outcome=worst(report.outcome for report in reports) if ended is None else ended.outcome,
+        playbook=begun.playbook,
+        nodes=reports,
+        run=begun.run,
+        started=begun.time,
+        ended=None if ended is None else ended.time,
+        diagnoses=diagnoses,
+    )
+
+
+def _take(so_far: _NodeSoFar, event: Event) -> None:
+    match event:
+        case NodeStarted():
+            so_far.started = event
+            so_far.steps = event.steps
+        case NodeProven():
+            so_far.preconditions = event.preconditions
+        case StepStarted():
+            so_far.running = event
+        case StepEnded():
+            so_far.running = None
+            so_far.reports[event.step.id] = event.step
+        case NodeEnded():
+            so_far.ended = event
+        case _:
+            pass
+
+
+def _node_report(node: str, so_far: _NodeSoFar) -> NodeReport:
+    steps = tuple(_step_report(step, so_far) for step in so_far.steps)
+    wave = None if so_far.started is None else so_far.started.wave
+    if so_far.ended is not None:
+        told = so_far.ended.report
+        return replace(told, steps=steps, wave=wave, preconditions=so_far.preconditions or told.preconditions)
+    if so_far.started is None:
+        message = "the rollout ended before its turn"
+        return NodeReport(node=node, outcome=NodeOutcome.SKIPPED, steps=steps, message=message)
+    running = so_far.running
+    return NodeReport(
+        node=node,
+        outcome=NodeOutcome.INTERRUPTED if running is None else NodeOutcome.LOST,
+        steps=steps,
+        wave=wave,
+        stopped_at=None if running is None else running.step,
+        reason=Reason.INTERRUPTED if running is None else Reason.LOST,
+        message="the controller ended before the node did" if running is None else _NO_END,
+        summary=so_far.started.summary,
+        preconditions=so_far.preconditions,
+    )
+
+
+def _step_report(step: str, so_far: _NodeSoFar) -> StepReport:
+    if so_far.running is not None and so_far.running.step == step:
+        action = so_far.running.action
+        return StepReport(id=step, outcome=StepOutcome.FAILED, reason=Reason.LOST, action=action, message=_NO_END)
+    return so_far.reports.get(step) or StepReport(id=step, outcome=StepOutcome.NOT_REACHED)
+
+
+def report_nodes(
+    command: str, playbook: PlaybookIdentity, nodes: tuple[NodeReport, ...], variables: Mapping[str, str] | None = None
+) -> Report:
+    """Return the report of a command that executes nothing (plan, verify) from what it found on each node."""
+    outcome = worst(node.outcome for node in nodes)
+    return Report(command=command, outcome=outcome, playbook=playbook, nodes=nodes, variables=variables or {})

@@ -1,0 +1,103 @@
+"""The journal: the append-only record of a run, one JSON line an event, on disk before anything depends on it.
+
+A crash can tear the last line and nothing else; a disk that fills up loses no line that was written.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from stackplan.engine.encoding import Malformed, decode, encode
+from stackplan.engine.state_folder import private_folder, unusable
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.event import Event, OutputSeen
+from stackplan.model.location import Location
+
+FORMAT = "stackplan.journal/1"
+_FILE = "events.jsonl"
+# Of what one action prints: its head. The tail comes with the end of the step, the whole stays on the node.
+_OUTPUT_LIMIT = 256 * 1024
+
+
+def journal_path(state: Path, run: str) -> Path:
+    """Return where the journal of a run stands, below the state folder."""
+    return state / "runs" / run / _FILE
+
+
+class Journal:
+    """The journal of a run that is going on. One writer: who shares it between threads holds a lock."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin the journal, readable by its owner alone. Raise Invalid where it cannot be written or is there."""
+        private_folder(path.parent)
+        self.path = path
+        self._printed: dict[tuple[str, str], int] = {}
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise unusable(path, error) from error
+        try:
+            self._write({"format": FORMAT})
+        except OSError as error:
+            self.close()
+            raise unusable(path, error) from error
+
+    def append(self, event: Event) -> None:
+        """Write one event; it is on disk when this returns. Raise OSError, the journal being whole as it was before.
+
+        Output is not waited for, and past a limit for each step left out.
+        """
+        if not isinstance(event, OutputSeen):
+            self._write(encode(event))
+            os.fsync(self._file)
+            return
+        printed = self._printed.get((event.node, event.step), 0) + len(event.text)
+        self._printed[event.node, event.step] = printed
+        if printed <= _OUTPUT_LIMIT:
+            self._write(encode(event))
+
+    def _write(self, data: dict[str, object]) -> None:
+        line = json.dumps(data, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        size = os.fstat(self._file).st_size
+        written = 0
+        try:
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+        except OSError:
+            # A torn line in the middle would make everything after it unreadable.
+            os.ftruncate(self._file, size)
+            raise
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def read(path: Path) -> tuple[Event, ...]:
+    """Return the events of a journal. Raise Invalid when it cannot be read or is damaged other than by a torn end."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        summary = f"cannot read the journal {path}"
+        raise Invalid([Diagnosis(summary=summary, observed=error.strerror or str(error))]) from error
+    # The last piece is empty when the last line is whole; else it is torn, and what it began is not known.
+    whole = lines[:-1]
+    found = [_event(line, Location(str(path), number, 1)) for number, line in enumerate(whole, start=1)]
+    return tuple(event for event in found if event is not None)
+
+
+def _event(line: bytes, at: Location) -> Event | None:
+    """Return the event of a line, or None for the first line, which names the format."""
+    try:
+        data = json.loads(line)
+        return decode(data) if at.line > 1 else _check_format(data)
+    except (ValueError, RecursionError) as error:
+        observed = line[:80].decode("utf-8", "replace")
+        summary = f"the journal is damaged: {error}"
+        raise Invalid([Diagnosis(summary=summary, expected="one event a line", observed=observed, at=at)]) from error
+
+
+def _check_format(data: object) -> None:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise Malformed(f"the first line does not name the format {FORMAT}")

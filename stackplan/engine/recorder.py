@@ -1,0 +1,68 @@
+"""Where events go: redacted first, then kept, journalled and told, one at a time whichever thread they come from."""
+
+import threading
+from collections.abc import Callable
+
+from stackplan.engine.fold import fold
+from stackplan.engine.journal import Journal
+from stackplan.engine.redaction import redacted
+from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.event import Event, OutputSeen
+from stackplan.model.report import Report
+from stackplan.model.secret import Redactor
+
+
+class Recorder:
+    """The events of one run. A journal that cannot be written any longer does not lose them: they stay in memory."""
+
+    def __init__(
+        self, redactor: Redactor, journal: Journal | None = None, on_event: Callable[[Event], None] | None = None
+    ) -> None:
+        self.redactor = redactor
+        self._journal = journal
+        self._on_event = on_event
+        self._lock = threading.Lock()
+        self._events: list[Event] = []
+        self._troubles: list[Diagnosis] = []
+
+    def record(self, event: Event) -> str | None:
+        """Keep, journal and tell the event. Return why it could not be journalled, or None when it is on disk."""
+        clean = redacted(event, self.redactor)
+        with self._lock:
+            if not isinstance(clean, OutputSeen):
+                self._events.append(clean)
+            trouble = self._write(clean)
+            self._tell(clean)
+        return trouble
+
+    def report(self) -> Report:
+        """Return what the events amount to so far."""
+        with self._lock:
+            return fold(tuple(self._events), tuple(self._troubles))
+
+    def _write(self, event: Event) -> str | None:
+        if self._journal is None:
+            return None
+        try:
+            self._journal.append(event)
+        except OSError as error:
+            why = f"the journal {self._journal.path} cannot be written: {error.strerror or error}"
+            remedy = "make room there, or set STACKPLAN_STATE to another folder"
+            self._note(Diagnosis(summary=why, remedy=remedy))
+            return why
+        return None
+
+    def _tell(self, event: Event) -> None:
+        """Tell the event. A screen that fails does not fail the run: it is told no more, and the report says so."""
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(event)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._on_event = None
+            summary = f"progress could not be shown to the end ({type(error).__name__}: {error})"
+            self._note(Diagnosis(summary=summary, severity=Severity.WARNING))
+
+    def _note(self, diagnosis: Diagnosis) -> None:
+        if diagnosis not in self._troubles:
+            self._troubles.append(redacted(diagnosis, self.redactor))
