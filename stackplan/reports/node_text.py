@@ -24,6 +24,8 @@ from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, step_sente
 
 ENDED_BADLY = frozenset({Reason.ACTION, Reason.TIMEOUT, Reason.LOST, Reason.INTERRUPTED})
 """Reasons that the command itself gives: its output explains them, its postconditions were not to be expected."""
+UNPROVEN = frozenset({Reason.NO_OP, Reason.POSTCONDITION})
+"""Reasons that the state gives: what the command said is shown only where no finding explains it."""
 PLANNED = frozenset(
     {StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN, StepOutcome.WOULD_FAIL, StepOutcome.UNKNOWN},
 )
@@ -43,19 +45,17 @@ def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -
         lines += [*conditions_in_detail(unmet, width, paint), ""]
     for diagnosis in node.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
-    return lines + _steps(node.steps, width, paint)
+    return _without_last_blanks(lines + _steps(node.steps, width, paint))
 
 
 def names_text(names: tuple[str, ...]) -> str:
-    """Return the nodes' names, of many the first ones and how many there are."""
+    """Return the nodes' names, of many the first ones."""
     shown = ", ".join(safe(name, 100) for name in names[:NAMES])
-    if len(names) > NAMES:
-        return f"{shown} … ({len(names)} nodes)"
-    return f"{shown} ({len(names)} nodes)" if len(names) > 1 else shown
+    return f"{shown} …" if len(names) > NAMES else shown
 
 
 def _headline(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
-    name = names_text(names)
+    name = f"{names_text(names)} ({len(names)} nodes)" if len(names) > 1 else names_text(names)
     facts = safe(node.summary) if node.summary else ""
     if node.outcome in (NodeOutcome.UNREACHABLE, NodeOutcome.LOST, NodeOutcome.LOCKED, NodeOutcome.SKIPPED):
         facts = " · ".join(part for part in (NODE_WORDS[node.outcome], facts) if part)
@@ -84,6 +84,10 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
             lines += details
             if details and "" in details:
                 lines.append("")
+    return lines
+
+
+def _without_last_blanks(lines: list[str]) -> list[str]:
     while lines and not lines[-1]:
         lines.pop()
     return lines
@@ -126,7 +130,7 @@ def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
         phases = {Phase.PRE}
     else:
         phases = {Phase.PRE, Phase.POST}
-        if step.reason is not Reason.PRECONDITION and not step.diagnoses:
+        if step.reason in UNPROVEN and not step.diagnoses:
             said = output_lines(step.action, 3, width, paint)
             lines += ["", *said] if said else []
     if step.changes:

@@ -11,7 +11,7 @@ from stackplan.model.report import NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports import node_text
 from stackplan.reports.condition_text import diagnosis_lines
-from stackplan.reports.layout import hanging, padded, usable
+from stackplan.reports.layout import beside, hanging, padded, usable
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
 from stackplan.reports.wording import NODE_STYLES, counted, node_word
@@ -87,11 +87,9 @@ def _table(groups: list[Group], command: str, width: int, paint: Paint) -> list[
 def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
     words = {"plan": _plan_words, "verify": _verify_words}.get(report.command, _apply_words)
     text = words(report) if report.nodes else "No node was selected, so nothing was done."
-    if report.run:
-        text = f"{text}   run {safe(report.run)}"
-    lines = hanging("", text, width)
     style = NODE_STYLES[report.outcome] if report.nodes else Style.UNSURE
-    return [paint(style, line) for line in lines]
+    run = f"run {safe(report.run)}" if report.run else None
+    return [paint(style, line) for line in beside(text, run, 0, width)]
 
 
 def _apply_words(report: Report) -> str:
@@ -99,7 +97,7 @@ def _apply_words(report: Report) -> str:
     done = sum(node.outcome is NodeOutcome.OK for node in report.nodes)
     if done == total:
         return _done_words(report)
-    said = [f"{_of(count, total)} {word}" for word, count in _ends(report).items()]
+    said = [f"{_of(count, total)} {word}" for word, count in _ends(report.nodes, report.command).items()]
     stopped = any(node.outcome is NodeOutcome.FAILED for node in report.nodes)
     after = " Nothing after it ran." if stopped and len(said) == 1 else ""
     proven = f" {_of(done, total)} done and proven." if done else ""
@@ -124,9 +122,9 @@ def _done_words(report: Report) -> str:
     return f"Done and proven on {nodes}: {said}."
 
 
-def _ends(report: Report) -> dict[str, int]:
+def _ends(nodes: tuple[NodeReport, ...], command: str) -> dict[str, int]:
     """Return how the nodes ended that are not ok, most frequent first."""
-    words = (node_word(node, report.command) for node in report.nodes if node.outcome is not NodeOutcome.OK)
+    words = (node_word(node, command) for node in nodes if node.outcome is not NodeOutcome.OK)
     return dict(Counter(words).most_common(6))
 
 
@@ -168,8 +166,11 @@ def _verify_words(report: Report) -> str:
         said.append(f"{counts[Status.NOT_HELD]} of {every} not held")
     if counts[Status.UNKNOWN]:
         said.append(f"{counts[Status.UNKNOWN]} of {every} unknown")
-    ends = [f"{_of(count, len(report.nodes))} {word}" for word, count in _ends(report).items()]
-    return f"Not proven: {'; '.join([*said, *ends])}."
+    failed = sum(node.outcome is NodeOutcome.FAILED for node in report.nodes)
+    where = [f"{', '.join(said)}, on {_of(failed, len(report.nodes))}"] if said and failed else said
+    others = tuple(node for node in report.nodes if node.outcome is not NodeOutcome.FAILED)
+    ends = [f"{_of(count, len(report.nodes))} {word}" for word, count in _ends(others, "verify").items()]
+    return f"Not proven: {'; '.join([*where, *ends]) or 'something does not hold'}."
 
 
 def _steps(report: Report) -> list[StepReport]:

@@ -130,7 +130,9 @@ def _unproven(step: StepReport) -> str:
     said = []
     if failed:
         said.append(f"{failed} of {counted(total, 'condition')} {'does' if failed == 1 else 'do'} not hold")
-    if unknown:
+    if unknown and failed:
+        said.append(f"{unknown} {'is' if unknown == 1 else 'are'} unknown")
+    elif unknown:
         said.append(f"{unknown} of {counted(total, 'condition')} could not be answered")
     return ", ".join(said) or "not proven"
 

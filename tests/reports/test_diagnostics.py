@@ -1,0 +1,64 @@
+"""Diagnoses as people read them."""
+
+from rich.cells import cell_len
+
+from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.location import Location
+from stackplan.reports import diagnostics
+
+WRONG_KEY = Diagnosis(
+    summary="unknown key `pakages` in `python_packages`",
+    expected="one of `packages`, `requirements`, `venv`",
+    at=Location("playbooks/p.yaml", 12, 9),
+    source="        pakages: [torch]",
+    span=7,
+    remedy="did you mean `packages`?",
+)
+LINT = Diagnosis(
+    code="SP103",
+    severity=Severity.WARNING,
+    summary="the index of step `torch` is pinned to nothing",
+    at=Location("playbooks/p.yaml", 14, 9),
+    source="        index_url: https://download.pytorch.org/whl/nightly/cu130",
+    span=9,
+    causes=("a nightly index changes every day", "an index may lose a build"),
+)
+WIDE = Diagnosis(
+    summary="control character in a text",
+    observed="\x1b[2J",
+    at=Location("p.yaml", 1, 6),
+    source="日本: \t\x1b[2J",
+    span=2,
+    step="torch",
+    remedy="take it away",
+    remedy_at=Location("p.yaml", 1, 6),
+)
+
+
+def test_reads_as_the_golden_file_says(golden):
+    plain = Diagnosis(summary="there is no playbook x.yaml", remedy="did you mean `y.yaml`?")
+    golden("diagnostics", diagnostics.render([WRONG_KEY, LINT, WIDE, plain], colour=False))
+
+
+def test_nothing_to_say_is_nothing():
+    assert diagnostics.render([], colour=False) == ""
+
+
+def test_the_caret_stands_under_what_is_wrong_also_in_a_very_long_line():
+    source = "- " + "x" * 500 + " wrong " + "y" * 500
+    diagnosis = Diagnosis(summary="s", at=Location("p.yaml", 1, 504), source=source, span=5)
+    _, line, caret, *_ = diagnostics.render([diagnosis], colour=False).splitlines()
+    start = caret.index("^")
+    assert line[start : start + 5] == "wrong"
+    assert len(line) < 120
+
+
+def test_the_caret_counts_cells_and_not_characters():
+    diagnosis = Diagnosis(summary="s", at=Location("p.yaml", 1, 4), source="日本 x", span=1)
+    _, line, caret, *_ = diagnostics.render([diagnosis], colour=False).splitlines()
+    assert cell_len(line[: line.index("x")]) == caret.index("^")
+
+
+def test_a_column_beyond_the_line_is_no_accident():
+    diagnosis = Diagnosis(summary="s", at=Location("p.yaml", 1, 99), source="abc")
+    assert "    abc\n       ^\n" in diagnostics.render([diagnosis], colour=False)

@@ -1,0 +1,110 @@
+"""What people read of a report: golden files, and the bounds that hold for every report."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.report import ActionReport, ConditionReport, NodeReport, PlaybookIdentity, Report, StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports import text
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_reads_as_the_golden_file_says(sample, golden):
+    name, report = sample
+    golden(name, text.render(report, width=100, colour=False))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_keeps_within_the_width(sample, width):
+    _, report = sample
+    lines = text.render(report, width=width, colour=False).splitlines()
+    assert [line for line in lines if cell_len(line) > width] == []
+
+
+def test_colour_changes_no_character(sample):
+    _, report = sample
+    painted = text.render(report, width=100, colour=True)
+    assert COLOUR.sub("", painted) == text.render(report, width=100, colour=False)
+    assert "\x1b[" in painted
+
+
+def test_many_nodes_are_counted_and_only_those_that_stopped_are_told(many_report):
+    shown = text.render(many_report, width=100, colour=False)
+    assert "495  done and proven" in shown
+    assert "5  stopped at torch" in shown
+    assert shown.count("SP201") == 1, "nodes that stopped alike are told once"
+    assert len(shown.splitlines()) < 40
+
+
+def test_many_different_stops_are_bounded(no_op_report):
+    failed = no_op_report.nodes[0]
+    nodes = tuple(replace(failed, node=f"n{number}", summary=f"driver {number}") for number in range(300))
+    shown = text.render(replace(no_op_report, nodes=nodes), width=100, colour=False)
+    assert "290 nodes more" in shown
+    assert shown.count("SP201") == 10
+
+
+def test_nodes_that_differ_only_in_time_read_as_one(no_op_report):
+    first = no_op_report.nodes[0]
+    slower = replace(first.steps[1], duration_s=99.0)
+    second = replace(first, node="gpu-02", wave=2, steps=(first.steps[0], slower, *first.steps[2:]))
+    shown = text.render(replace(no_op_report, nodes=(first, second)), width=100, colour=False)
+    assert "gpu-01, gpu-02 (2 nodes)" in shown
+    assert "2 of 2 nodes stopped at torch" in shown
+
+
+def test_a_command_of_a_thousand_lines_is_cut(plan_report):
+    script = ActionReport(kind="run", command="\n".join(f"echo {number}" for number in range(1000)))
+    step = StepReport(id="run", outcome=StepOutcome.WOULD_RUN, action=script)
+    planned = replace(plan_report, nodes=(replace(plan_report.nodes[0], steps=(step,)),))
+    shown = text.render(planned, width=100, colour=False)
+    assert "$ echo 0" in shown
+    assert "… 980 more lines" in shown
+
+
+HOSTILE = st.text(max_size=60) | st.sampled_from(
+    [
+        "\x1b]0;owned\x07",
+        "\x1b[2J",
+        "a\u202eb",
+        "\u2066x",
+        "[bold]x[/bold]",
+        "\x9b31m",
+        "日本語" * 30,
+        "x" * 200_000,
+        "\ud800",
+    ]
+)
+
+
+@given(
+    words=st.lists(HOSTILE, min_size=12, max_size=12), outcome=st.sampled_from(StepOutcome), width=st.integers(1, 130)
+)
+def test_nothing_hostile_reaches_the_terminal(words, outcome, width):
+    """Every text of a report may come from a node; none may hold anything but printable characters and line breaks."""
+    take = iter(words)
+    condition = ConditionReport(
+        phase=Phase.POST, kind="torch", text=next(take), status=Status.NOT_HELD, expected=next(take),
+        observed=next(take), evidence=next(take), message=next(take),
+    )  # fmt: skip
+    step = StepReport(
+        id=next(take), outcome=outcome, reason=Reason.ACTION if outcome is StepOutcome.FAILED else None,
+        message=next(take), action=ActionReport(kind="run", command=next(take), output_tail=next(take)),
+        conditions=(condition,),
+    )  # fmt: skip
+    node = NodeReport(
+        node=next(take), outcome=NodeOutcome.FAILED, steps=(step,), summary=next(take), message=next(take)
+    )
+    playbook = PlaybookIdentity(name="p", path="p.yaml", sha256="0" * 64)
+    for command in ("plan", "apply", "verify"):
+        report = Report(command=command, outcome=NodeOutcome.FAILED, playbook=playbook, nodes=(node,))
+        shown = text.render(report, width=width, colour=False)
+        assert all(line.isprintable() for line in shown.split("\n"))
+        assert len(shown) < 60_000
