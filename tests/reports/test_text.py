@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -84,6 +84,7 @@ HOSTILE = st.text(max_size=60) | st.sampled_from(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     words=st.lists(HOSTILE, min_size=12, max_size=12), outcome=st.sampled_from(StepOutcome), width=st.integers(1, 130)
 )
