@@ -1,0 +1,276 @@
+"""The folder of a job on the node: what is known of it, its output, and how it ended.
+
+$XDG_STATE_HOME/stackplan/HOST/spool/JOB/        0700; HOST because homes are shared between nodes over NFS
+    alive          its flock is held by the supervisor as long as that lives
+    job.json       what runs, without environment, standard input or arguments of tasks: those may hold secrets
+    pid            the supervisor's, written before anything is started
+    output[.N]     the output in segments; the first and the last ones are kept
+    ending.json    renamed into place last; its room is taken beforehand, so that a full disk cannot keep it out
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import time
+from typing import Any, Iterator
+
+from stackplan.node.identity import home
+
+SEGMENT = 8 * 1024 * 1024
+FIRST_SEGMENTS = 4
+LAST_SEGMENTS = 4
+_ENDING_ROOM = 4096
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+def state_folder() -> str:
+    """Return the folder in which this node's spool and lock lie."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home(), ".local", "state")
+    return os.path.join(state, "stackplan", os.uname().nodename)
+
+
+def boot_id() -> str:
+    """Return the name of the node's present boot, empty where it has none to tell."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class Spool:
+    """One job's folder. Making this object touches nothing."""
+
+    def __init__(self, job: str) -> None:
+        if not _NAME.fullmatch(job):
+            raise ValueError(f"not a job's name: {job!r}")
+        self.job = job
+        self.path = os.path.join(state_folder(), "spool", job)
+
+    def file(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def make(self, job: dict[str, Any]) -> int | None:
+        """Make the folder and return the descriptor whose flock the supervisor is to hold, or None.
+
+        None: the job was started already. Raise OSError when there is no room or no right; what was made is removed.
+        """
+        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        alive = os.open(self.file("alive"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if not _locked(alive) or os.path.exists(self.file("pid")):
+            os.close(alive)
+            return None
+        try:
+            with open(self.file("job.json"), "w", encoding="utf-8") as file:
+                json.dump({"boot": boot_id(), "started": time.time(), **job}, file)
+            _take_room(self.file("ending.part"))
+        except OSError:
+            os.close(alive)
+            self.remove()
+            raise
+        return alive
+
+    def remove(self) -> None:
+        """Remove the folder of a job that was never started."""
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self.path):
+                os.unlink(self.file(name))
+            os.rmdir(self.path)
+
+    def exists(self) -> bool:
+        return os.path.isdir(self.path)
+
+    def write_pid(self, pid: int) -> None:
+        descriptor = os.open(self.file("pid"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, b"%d\n" % pid)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def pid(self) -> int | None:
+        """Return the supervisor's process number, None when none was started (yet)."""
+        try:
+            with open(self.file("pid"), encoding="ascii") as file:
+                return int(file.read())
+        except (OSError, ValueError):
+            return None
+
+    def supervised(self) -> bool:
+        """Tell whether the supervisor lives, by the flock that dies with it and with nothing else."""
+        try:
+            alive = os.open(self.file("alive"), os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            return not _locked(alive)
+        finally:
+            os.close(alive)
+
+    def write_ending(self, ending: dict[str, Any]) -> None:
+        """Record how the job ended, into the room that was taken for it, and rename it into place."""
+        body = json.dumps(ending).encode("ascii")[:_ENDING_ROOM]
+        descriptor = os.open(self.file("ending.part"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.pwrite(descriptor, body, 0)
+            os.ftruncate(descriptor, len(body))
+            with contextlib.suppress(OSError):
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(self.file("ending.part"), self.file("ending.json"))
+
+    def ending(self) -> dict[str, Any] | None:
+        """Return how the job ended, None when that is not written."""
+        try:
+            with open(self.file("ending.json"), encoding="ascii") as file:
+                found = json.load(file)
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def why_lost(self) -> str:
+        """Return why there is neither an ending nor a supervisor."""
+        if not self.exists():
+            return f"the node has no record of the job {self.job}"
+        try:
+            with open(self.file("job.json"), encoding="utf-8") as file:
+                boot = json.load(file).get("boot")
+        except (OSError, ValueError):
+            boot = None
+        if boot and boot != boot_id():
+            return "the node was restarted while the job ran"
+        if self.pid() is None:
+            return "the job's supervisor was not started"
+        return f"the job's supervisor (process {self.pid()}) was killed; what it had started may still run"
+
+
+class OutputWriter:
+    """Keeps a stream in segments: the first FIRST_SEGMENTS and the last LAST_SEGMENTS of them. A full disk loses bytes,
+    which are counted in `not_kept`, and nothing else.
+    """
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._index = -1
+        self._descriptor = -1
+        self._room = 0
+        self.not_kept = 0
+        self.why_not = ""
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                if not self._room:
+                    self._next_segment()
+                written = os.write(self._descriptor, view[: self._room])
+            except OSError as error:
+                self.not_kept += len(view)
+                self.why_not = error.strerror or str(error)
+                return
+            self._room -= written
+            view = view[written:]
+
+    def _next_segment(self) -> None:
+        path = self._spool.file(segment_name(self._index + 1))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self.close()
+        self._descriptor, self._room = descriptor, SEGMENT
+        self._index += 1
+        old = self._index - LAST_SEGMENTS
+        if old >= FIRST_SEGMENTS:
+            with contextlib.suppress(OSError):
+                os.unlink(self._spool.file(segment_name(old)))
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def segment_name(index: int) -> str:
+    return "output" if index == 0 else f"output.{index}"
+
+
+class OutputReader:
+    """Reads what an OutputWriter keeps, from an offset in the whole stream."""
+
+    def __init__(self, spool: Spool, offset: int) -> None:
+        self._spool = spool
+        self.offset = offset
+
+    def size(self) -> int:
+        """Return how long the stream is so far."""
+        last = max(self._segments(), default=None)
+        if last is None:
+            return 0
+        try:
+            return last * SEGMENT + os.stat(self._spool.file(segment_name(last))).st_size
+        except FileNotFoundError:
+            return self.size()
+
+    def _segments(self) -> Iterator[int]:
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self._spool.path):
+                if name == "output":
+                    yield 0
+                elif name.startswith("output.") and name[7:].isdigit():
+                    yield int(name[7:])
+
+    def read(self, size: int) -> tuple[int, bytes]:
+        """Return how many bytes were skipped because they are gone, and the next ones, up to `size`; move on past both.
+
+        Nothing and nothing: the end, for now.
+        """
+        index, within = divmod(self.offset, SEGMENT)
+        data = self._segment(index, within, size)
+        if data:
+            self.offset += len(data)
+            return 0, data
+        if data is not None and within < SEGMENT and self.size() <= self.offset:
+            return 0, b""
+        later = [segment for segment in self._segments() if segment > index]
+        if not later:
+            return 0, b""
+        skipped = min(later) * SEGMENT - self.offset
+        self.offset += skipped
+        data = self._segment(min(later), 0, size) or b""
+        self.offset += len(data)
+        return skipped, data
+
+    def _segment(self, index: int, within: int, size: int) -> bytes | None:
+        try:
+            descriptor = os.open(self._spool.file(segment_name(index)), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            return os.pread(descriptor, min(size, SEGMENT - within), within)
+        finally:
+            os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Try to take the flock; tell whether it is held now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _take_room(path: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, b" " * _ENDING_ROOM)
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a filesystem without fsync
+            raise
+    finally:
+        os.close(descriptor)
