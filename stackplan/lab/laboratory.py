@@ -40,8 +40,8 @@ class Lab:
 def running_lab(nodes: int = 1, folder: Path | None = None) -> Iterator[Lab]:
     """Run a lab of `nodes` nodes (gpu-01, gpu-02, …) until the block ends, below `folder` or a temporary one.
 
-    A given `folder` must not hold a lab yet and is left behind; a temporary one is deleted. Raise UvMissing without uv,
-    and SandboxFailed when a node's environment cannot be made.
+    A given `folder` must not hold a lab yet and is left behind; a temporary one is deleted. Raise LabFailed
+    without uv, or when a node's environment cannot be made.
     """
     uv = find_uv()
     names = node_names(nodes)
@@ -70,11 +70,11 @@ def node_names(count: int) -> tuple[str, ...]:
     return tuple(f"gpu-{number:0{width}}" for number in range(1, count + 1))
 
 
-def _build_all(sandboxes: Sequence[Sandbox], uv: Path, index_url: str, cache: Path) -> None:
+def _build_all(sandboxes: Sequence[Sandbox], uv: Path, index: str, cache: Path) -> None:
     """Make all nodes; the first alone, so that the others find its wheels in the cache and only link them."""
 
     def make(sandbox: Sandbox) -> None:
-        build(sandbox, uv, index_url=f"{index_url}/whl/cu128/", cache=cache)
+        build(sandbox, uv, index=index, cache=cache)
 
     make(sandboxes[0])
     with ThreadPoolExecutor(max_workers=4) as pool:

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackplan.lab.failure import LabFailed
 from stackplan.lab.gpu import NVIDIA_SMI
 
-STACK = ("torch==2.10.0", "torchvision==0.25.0", "torchaudio==2.10.0")
+STACK = (
+    "torch==2.10.0",
+    "torchvision==0.25.0",
+    "torchaudio==2.10.0",
+    "sgl-kernel==0.3.21",
+    "flashinfer-python==0.6.3",
+)
 """What an environment of the lab holds at first: the cu128 stack."""
-
-
-class SandboxFailed(Exception):
-    """A node's environment could not be made; the text holds what uv said."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class Sandbox:
         }
 
 
-def build(sandbox: Sandbox, uv: Path, *, index_url: str, cache: Path, packages: Sequence[str] = STACK) -> None:
-    """Make the node's folders and programs, and `~/ml-env` with `packages` installed by uv from `index_url`."""
+def build(sandbox: Sandbox, uv: Path, *, index: str, cache: Path, packages: Sequence[str] = STACK) -> None:
+    """Make the node's folders and programs, and `~/ml-env` with `packages` installed by uv from the lab's index."""
     for folder in (sandbox.home, sandbox.programs, sandbox.folder / "tmp"):
         folder.mkdir(parents=True, mode=0o700)
     _write_program(sandbox.programs / "nvidia-smi", NVIDIA_SMI)
@@ -59,7 +62,9 @@ def build(sandbox: Sandbox, uv: Path, *, index_url: str, cache: Path, packages: 
     }
     venv = sandbox.home / "ml-env"
     _run([uv, "venv", "--quiet", "--python", plain_python(), venv], environment)
-    target: list[str | os.PathLike[str]] = ["--python", venv / "bin" / "python", "--index-url", index_url]
+    target: list[str | os.PathLike[str]] = ["--python", venv / "bin" / "python"]
+    # Of two indexes that have a package, uv takes the one of --extra-index-url: torch comes with its label.
+    target += ["--index-url", f"{index}/default/", "--extra-index-url", f"{index}/whl/cu128/"]
     _run([uv, "pip", "install", "--quiet", *target, *packages], environment)
 
 
@@ -79,4 +84,7 @@ def _run(argv: Sequence[str | os.PathLike[str]], environment: dict[str, str]) ->
     if done.returncode != 0:
         words = " ".join(os.fspath(word) for word in argv[1:])
         said = done.stderr.decode(errors="replace").strip()
-        raise SandboxFailed(f"`uv {words}` exited {done.returncode} while the lab made a node:\n{said}")
+        raise LabFailed(
+            f"a node of the lab could not be made: `uv {words}` exited {done.returncode}",
+            observed=said or "nothing was printed",
+        )
