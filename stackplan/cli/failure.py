@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from stackplan.cli.output import Shown, result, say, wants_colour
+from stackplan.cli.output import OutputRefused, Shown, result, say, wants_colour
 
 BUG = 1
 USAGE = 2
@@ -43,8 +43,8 @@ def _explain(error: Exception, shown: Shown) -> int:
     failures = sys.modules.get("stackplan.connection.failure")
     if failures is not None and isinstance(error, failures.ConnectionFailure):
         return _not_connected(error, locked=isinstance(error, failures.Locked))
-    if isinstance(error, OSError) and error.filename is None and _is_full(sys.stdout):
-        say(f"stackplan: the result could not be written to standard output: {error.strerror}")
+    if isinstance(error, OutputRefused):
+        say(f"stackplan: the result could not be written to standard output: {error}")
         return USAGE
     return _bug(error)
 
@@ -66,16 +66,6 @@ def _not_connected(error: Exception, *, locked: bool) -> int:
     if remedy := getattr(error, "remedy", None):
         say(f"  {safe(str(remedy))}")
     return LOCKED if locked else UNREACHABLE
-
-
-def _is_full(stream: object) -> bool:
-    """Return whether standard output refuses what it was given (a full disk behind it)."""
-    try:
-        stream.flush()  # type: ignore[attr-defined]
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return True
-    return False
 
 
 def _bug(error: Exception) -> int:

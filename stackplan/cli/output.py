@@ -12,6 +12,10 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class OutputRefused(Exception):
+    """Standard output does not take the result (a full disk behind it)."""
+
+
 @dataclass(slots=True)
 class Shown:
     """What was asked about the form of the result; the object of click's context, so that a failure knows it too."""
@@ -54,13 +58,27 @@ def width() -> int:
 
 
 def result(text: str) -> None:
-    """Write a result to standard output. Whoever closes the pipe early has read enough: that is no failure."""
-    _write(sys.stdout, text)
+    """Write a result to standard output. Whoever closes the pipe early has read enough: that is no failure.
+
+    Raise OutputRefused where it cannot be written.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _to_nowhere(sys.stdout)
+    except OSError as error:
+        _to_nowhere(sys.stdout)
+        raise OutputRefused(error.strerror or str(error)) from error
 
 
 def say(text: str = "") -> None:
-    """Write a line for people to standard error."""
-    _write(sys.stderr, f"{text}\n")
+    """Write a line for people to standard error; one that cannot be written is not missed by anybody."""
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except OSError:
+        _to_nowhere(sys.stderr)
 
 
 def make_lenient() -> None:
@@ -71,12 +89,8 @@ def make_lenient() -> None:
             reconfigure(errors="replace")
 
 
-def _write(stream: TextIO, text: str) -> None:
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        # Whatever is written from here on, by the interpreter's own last flush too, goes nowhere.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+def _to_nowhere(stream: TextIO) -> None:
+    """Let whatever is written from here on, by the interpreter's own last flush too, go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

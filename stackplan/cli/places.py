@@ -63,5 +63,6 @@ def _no_playbook(name: str, folders: list[Path], here: Path) -> Diagnosis:
         summary=f"there is no playbook {name}",
         expected="a path, or the name of a file in a `playbooks` folder beside the inventory or the git root",
         observed=f"no such file, neither here nor in {looked}" if looked else "no such file",
-        remedy=did_you_mean(name, found) or (f"there is {', '.join(found[:8])}" if found else None),
+        remedy=did_you_mean(Path(name).stem, [Path(it).stem for it in found])
+        or (f"there is {', '.join(found[:8])}" if found else None),
     )

@@ -1,0 +1,86 @@
+"""`stackplan explain`: the documentation of a kind, from its schema and its docstring, or of a code."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from stackplan.cli.codes import CODES
+from stackplan.cli.output import result, width
+from stackplan.language import schema
+from stackplan.language.nearest import did_you_mean
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.kind import ACTIONS, CONDITIONS
+from stackplan.reports.layout import hanging
+
+ROOMS = (("condition", "conditions", CONDITIONS), ("action", "actions", ACTIONS))
+
+
+@click.command("explain")
+@click.argument("word", required=False, metavar="[KIND|CODE]")
+def command(word: str | None) -> int:
+    """Explain a kind of condition or action, or a code such as SP201; without a word, list them all."""
+    if word is None:
+        result("\n".join(_overview()) + "\n")
+    else:
+        result("\n".join(explained(word, width())) + "\n")
+    return 0
+
+
+def explained(word: str, cells: int) -> list[str]:
+    """Return what there is to say about `word`. Raise Invalid when it is neither a kind nor a code."""
+    if word.upper() in CODES:
+        code = CODES[word.upper()]
+        return [f"{word.upper()}  {code.summary}", "", *hanging("", code.text, cells)]
+    pages = [_page(word, title, room, kinds.find(word), cells) for title, room, kinds in ROOMS if word in _words(room)]
+    if pages:
+        return [line for page in pages for line in [*page, ""]][:-1]
+    known = [*CODES, *(it for _, room, _ in ROOMS for it in _words(room))]
+    remedy = did_you_mean(word, known) or "`stackplan explain` lists them"
+    raise Invalid([Diagnosis(summary=f"`{word}` is neither a kind nor a code", remedy=remedy)])
+
+
+def _words(room: str) -> tuple[str, ...]:
+    return schema.kinds(room)
+
+
+def _overview() -> Iterator[str]:
+    for title, room, _ in ROOMS:
+        yield f"{title.capitalize()}s: {', '.join(_words(room))}"
+    yield f"Codes: {', '.join(CODES)}"
+    yield ""
+    yield "`stackplan explain WORD` tells about one of them."
+
+
+def _page(word: str, title: str, room: str, kind: type | None, cells: int) -> list[str]:
+    fragment = schema.load(f"{room}/{word}.json")
+    lines = [*hanging(f"{word} ({title})  ", str(fragment.get("description", "")), cells), ""]
+    if kind is not None and (documentation := inspect.getdoc(kind)):
+        lines += [*documentation.splitlines(), ""]
+    lines += _arguments(fragment, cells)
+    for example in fragment.get("examples", ()):
+        lines += ["example", *(f"  {line}" for line in _yaml({word: example})), ""]
+    return lines[:-1]
+
+
+def _arguments(fragment: dict[str, Any], cells: int) -> list[str]:
+    properties = fragment.get("properties", {})
+    if not properties:
+        return []
+    required = fragment.get("required", ())
+    column = max(len(name) for name in properties)
+    lines = ["arguments"]
+    for name, about in properties.items():
+        text = str(about.get("description", "")) + (" Required." if name in required else "")
+        if "enum" in about:
+            text += f" One of {', '.join(str(it) for it in about['enum'])}."
+        lines += hanging(f"  {name:<{column}}  ", text, cells)
+    return [*lines, ""]
+
+
+def _yaml(value: object) -> list[str]:
+    import yaml  # noqa: PLC0415 - for an example alone
+
+    text = yaml.safe_dump([value], sort_keys=False, allow_unicode=True, width=100)
+    return str(text).rstrip().splitlines()

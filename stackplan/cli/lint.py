@@ -1,0 +1,51 @@
+"""`stackplan lint`: playbooks read and checked against the schemas, all errors at once, no node needed."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from stackplan.cli.output import form_option, result, say, wants_colour
+from stackplan.cli.places import find_playbook
+from stackplan.language import inventory as inventories
+from stackplan.language import playbook as playbooks
+from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
+from stackplan.reports import diagnostics, json_document
+from stackplan.reports.wording import counted
+
+
+@click.command("lint")
+@click.argument("names", metavar="PLAYBOOK...", nargs=-1, required=True)
+@click.option("-i", "--inventory", type=click.Path(path_type=Path), help="Check this inventory, too.")
+@form_option("text", "json")
+def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
+    """Check playbooks without any node: their form, their kinds and arguments, what they refer to.
+
+    Exit status 2 when something is wrong; all of it is told, with its place.
+    """
+    found = [it for name in names for it in _wrong_in_playbook(name, inventory)]
+    if inventory is not None:
+        found += _wrong_in_inventory(inventory)
+    if form == "json":
+        result(json_document.render_diagnoses(found))
+    else:
+        result(diagnostics.render(found, colour=wants_colour(sys.stdout)))
+        files = counted(len(names), "playbook")
+        say(f"{counted(len(found), 'problem')} in {files}." if found else f"{files}: no problem found.")
+    return 2 if any(it.severity is Severity.ERROR for it in found) else 0
+
+
+def _wrong_in_playbook(name: str, inventory: Path | None) -> tuple[Diagnosis, ...]:
+    try:
+        playbooks.read(find_playbook(name, inventory, Path.cwd()))
+    except Invalid as invalid:
+        return invalid.diagnoses
+    return ()
+
+
+def _wrong_in_inventory(path: Path) -> tuple[Diagnosis, ...]:
+    try:
+        inventories.read(path)
+    except Invalid as invalid:
+        return invalid.diagnoses
+    return ()
