@@ -4,9 +4,12 @@ Shape of a Known answer:
     {"path": "/home/ops/ml-env", "exists": true, "environment": true, "python_version": "3.11.7",
      "interpreter": "/home/ops/ml-env/bin/python", "site_packages": ["…"],
      "distributions": [{"name": "torch", "version": "2.10.0+cu128", "folder": "torch-2.10.0+cu128.dist-info",
-                        "requires": ["filelock"], "record_sha256": "…" or null}]}
+                        "requires": ["filelock"], "record_sha256": "…" or null, "fault": null}],
+     "markers": {"python_version": "3.11", …}}
 `environment` false: the folder exists but is no virtual environment; `exists` false: there is none. In both cases
-`distributions` is empty. Names and versions are those of METADATA, which need not agree with the wheel's file name.
+`distributions` is empty. Names and versions are those of METADATA, which need not agree with the wheel's file name;
+where METADATA cannot be used they are those of the folder, and `fault` says why: missing-metadata, unreadable-metadata,
+incomplete-metadata. (`not-utf-8` leaves them usable.) `markers` holds the values of environment markers (PEP 508).
 """
 
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ class Distribution:
     folder: str
     requires: tuple[str, ...]
     record_sha256: str | None
+    fault: str | None = None
 
     @property
     def canonical(self) -> str:
@@ -53,6 +57,7 @@ def distributions(answer: Known) -> tuple[Distribution, ...]:
                 folder=str(row["folder"]),
                 requires=tuple(str(item) for item in requires) if isinstance(requires, list) else (),
                 record_sha256=str(record) if record is not None else None,
+                fault=str(row["fault"]) if row.get("fault") is not None else None,
             )
         )
     return tuple(found)

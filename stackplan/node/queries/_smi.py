@@ -42,7 +42,7 @@ def rows(what: str, fields: list[str], context: Context) -> list[dict[str, str |
     if ran.exit_code != 0:
         said = lines[0] if lines else ran.error_text().strip().partition("\n")[0]
         raise ProbeFailed(f"nvidia-smi ended with exit status {ran.exit_code}: {said}", ran.error_text())
-    return [_row(line, asked) for line in lines if not line.startswith("WARNING")]
+    return [_row(line, asked) for line in lines if not line.upper().startswith("WARNING")]
 
 
 def _row(line: str, fields: list[str]) -> dict[str, str | None]:

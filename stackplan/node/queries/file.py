@@ -1,8 +1,8 @@
 """What stands at a path: its type, mode, owner, link target, and on demand its digest and content.
 
 Asked with `{"path": …, "sha256": false, "content": false}`. A link is followed for all but `link`, which holds where
-it leads; `exists` is about the link's end, so a dangling link is `exists` false with a `link`. Files up to 16 MiB are always
-hashed, larger ones when `sha256` asks for it. `content` beyond 1 MiB is not read (`content_fault` says so).
+it leads; `exists` is about the link's end, so a dangling link is `exists` false with a `link`. Files up to 16 MiB are
+always hashed, larger ones when `sha256` asks for it. `content` beyond 1 MiB is not read (`content_fault` says so).
 """
 
 from __future__ import annotations

@@ -65,5 +65,8 @@ def _name(folder: str) -> str:
 
 
 def _sees_node(context: Context) -> bool:
-    """Return whether the node's own processes are in sight: its kernel's threads are, below the first process."""
-    return _name(context.rooted("/proc/2")) == "kthreadd"
+    """Return whether the node's own processes are in sight, those of its kernel among them.
+
+    Where the kernel has loaded no NVIDIA driver there is nothing that a process out of sight could hold.
+    """
+    return _name(context.rooted("/proc/2")) == "kthreadd" or not os.path.exists(context.rooted("/proc/driver/nvidia"))

@@ -14,7 +14,7 @@ from stackplan.node.queries import _environment, _interpret
 
 _CODE = """
 import torch
-flags = getattr(torch._C, "_cuda_getArchFlags", None)
+flags = getattr(getattr(torch, "_C", None), "_cuda_getArchFlags", None)
 found = flags() if flags is not None else None
 tell(found.split() if found else list(torch.cuda.get_arch_list()))
 """

@@ -1,0 +1,197 @@
+"""The kind `file`: what stands at a path."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from stackplan.conditions._answers import mapping, one_line, unanswered
+from stackplan.model.arguments import Arguments
+from stackplan.model.change import Held, State
+from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.kind import ConditionKind
+from stackplan.model.matcher import Matcher, read_matcher
+from stackplan.model.quantity import size_text
+from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
+
+TYPES = ("file", "directory", "symlink", "fifo", "socket", "character-device", "block-device")
+
+
+@dataclass(frozen=True, slots=True)
+class File(ConditionKind):
+    """A path exists or not, and is of a type, mode, owner, group, digest, content, or leads somewhere.
+
+    A link is followed for all but `type: symlink` and `target`; one that leads nowhere does not count as existing. A
+    path that may not be looked at is unknown, never absent. `content` is compared up to 1 MiB; `sha256` reads the whole
+    file.
+    """
+
+    path: str
+    exists: bool = True
+    type: str | None = None
+    mode: int | None = None
+    owner: str | None = None
+    group: str | None = None
+    sha256: str | None = None
+    content: Matcher | None = None
+    target: str | None = None
+
+    @classmethod
+    def read(cls, arguments: Arguments) -> Self:
+        exists = arguments.flag("exists", default=True)
+        for key in ("type", "mode", "owner", "group", "sha256", "content", "target"):
+            if not exists and key in arguments:
+                raise arguments.invalid(
+                    key, f"`{key}` says nothing of what does not exist", remedy=f"take `{key}` away"
+                )
+        return cls(
+            path=arguments.text("path"),
+            exists=exists,
+            type=arguments.converted("type", _type, f"one of {', '.join(TYPES)}") if "type" in arguments else None,
+            mode=arguments.converted("mode", _mode, "an octal mode such as 0644") if "mode" in arguments else None,
+            owner=arguments.optional_text("owner"),
+            group=arguments.optional_text("group"),
+            sha256=arguments.converted("sha256", _digest, "64 hexadecimal digits") if "sha256" in arguments else None,
+            content=read_matcher(arguments, "content"),
+            target=arguments.optional_text("target"),
+        )
+
+    def describe(self) -> str:
+        if not self.exists:
+            return f"no {self.path}"
+        stated = (
+            self.type and f"is a {self.type}",
+            self.mode is not None and f"has mode {self.mode:04o}",
+            self.owner and f"belongs to {self.owner}",
+            self.group and f"belongs to group {self.group}",
+            self.sha256 and f"has sha256 {self.sha256[:12]}…",
+            self.content and f"content {one_line(self.content.text, 80)}",
+            self.target and f"leads to {self.target}",
+        )
+        return f"{self.path} {' and '.join(part for part in stated if part) or 'exists'}"
+
+    def queries(self) -> tuple[Query, ...]:
+        return (self._query,)
+
+    def evaluate(self, facts: Facts) -> Verdict:
+        text = self.describe()
+        told = mapping(facts[self._query])
+        if told is None:
+            return unanswered(text, facts[self._query])
+        link = told["link"]
+        if not self.exists:
+            return _absence(text, told)
+        if not told["exists"] and (link is None or not self._speaks_of_link_alone):
+            observed = "nothing there" if link is None else f"a link to {link}, which leads nowhere"
+            return not_held(text, expected=text, observed=observed, evidence=str(told["path"]))
+        parts = self._parts(told)
+        return conjunction(text, parts) if parts else held(text, observed=_kind(told), evidence=str(told["path"]))
+
+    def state(self, facts: Facts) -> State:
+        told = mapping(facts[self._query])
+        if told is None or not (told["exists"] or told["link"]):
+            return {}
+        return {("file", self.path): Held(_summary(told), _fingerprint(told))}
+
+    @property
+    def _speaks_of_link_alone(self) -> bool:
+        others = (self.mode, self.owner, self.group, self.sha256, self.content)
+        asks_link = self.target is not None or self.type == "symlink"
+        return asks_link and self.type in (None, "symlink") and all(part is None for part in others)
+
+    @property
+    def _query(self) -> Query:
+        asked = {"sha256": self.sha256 is not None, "content": self.content is not None}
+        return Query("file", {"path": self.path, **asked})
+
+    def _parts(self, told: Mapping[str, Plain]) -> tuple[Verdict, ...]:
+        parts = []
+        if self.type is not None:
+            parts.append(self._part(f"is a {self.type}", self.type, _kind(told, self.type)))
+        if self.target is not None:
+            parts.append(self._part(f"leads to {self.target}", self.target, str(told["link"] or "no link")))
+        if self.mode is not None:
+            parts.append(self._part(f"has mode {self.mode:04o}", f"{self.mode:04o}", str(told["mode"])))
+        for key, number, wanted in (("owner", "uid", self.owner), ("group", "gid", self.group)):
+            if wanted is not None:
+                observed = str(told[number]) if wanted.isdigit() else str(told[key])
+                parts.append(self._part(f"belongs to {key} {wanted}", wanted, observed))
+        if self.sha256 is not None:
+            parts.append(self._part("has the sha256", self.sha256, str(told["sha256"] or f"a {_kind(told)}")))
+        if self.content is not None:
+            parts.append(self._content(self.content, told))
+        return tuple(parts)
+
+    def _part(self, stated: str, expected: str, observed: str) -> Verdict:
+        text = f"{self.path} {stated}"
+        return (
+            held(text, observed=observed)
+            if observed == expected
+            else not_held(text, expected=expected, observed=observed)
+        )
+
+    def _content(self, wanted: Matcher, told: Mapping[str, Plain]) -> Verdict:
+        text = f"{self.path} content {one_line(wanted.text, 80)}"
+        if told["type"] != "file":
+            return not_held(text, expected=wanted.text, observed=f"a {_kind(told)}")
+        if told["content_fault"] is not None:
+            return unknown(text, why=str(told["content_fault"]), expected=wanted.text)
+        content = str(told["content"])
+        evidence = None if told["utf8"] else "it is not UTF-8"
+        if wanted.accepts(content):
+            return held(text, observed="it matches", evidence=evidence)
+        return not_held(text, expected=wanted.text, observed=one_line(content) or "an empty file", evidence=evidence)
+
+
+def _absence(text: str, told: Mapping[str, Plain]) -> Verdict:
+    if told["link"] is not None and not told["exists"]:
+        return not_held(text, expected="nothing there", observed=f"a link to {told['link']}, which leads nowhere")
+    if told["exists"]:
+        return not_held(text, expected="nothing there", observed=f"a {_kind(told)}", evidence=str(told["path"]))
+    return held(text, observed="nothing there", evidence=str(told["path"]))
+
+
+def _kind(told: Mapping[str, Plain], wanted: str | None = None) -> str:
+    """Return the type of what a path leads to; that of a link itself only when a link is wanted, or leads nowhere."""
+    if told["link"] is not None and (wanted == "symlink" or not told["exists"]):
+        return "symlink"
+    return str(told["type"])
+
+
+def _summary(told: Mapping[str, Plain]) -> str:
+    if not told["exists"]:
+        return f"link to {told['link']}"
+    where = "" if told["link"] is None else f"link to {told['link']}, "
+    size = told["size"]
+    extent = f", {size_text(size)}" if told["type"] == "file" and isinstance(size, int) else ""
+    return f"{where}{told['type']} {told['mode']} {told['owner']}:{told['group']}{extent}"
+
+
+def _fingerprint(told: Mapping[str, Plain]) -> str:
+    """Return what tells one content from another; a file too large to be hashed unasked has its size and time for it."""
+    if told.get("type") != "file":
+        return ""
+    return str(told["sha256"] or f"{told['size']}:{told['modified_ns']}")
+
+
+def _type(text: str) -> str:
+    if text not in TYPES:
+        raise ValueError(text)
+    return text
+
+
+def _mode(text: str) -> int:
+    mode = int(text, 8)
+    if not 0 <= mode <= 0o7777:
+        raise ValueError(text)
+    return mode
+
+
+def _digest(text: str) -> str:
+    digest = text.strip().lower().removeprefix("sha256:")
+    if len(digest) != 64:
+        raise ValueError(text)
+    int(digest, 16)
+    return digest
+
+
+KIND = File
