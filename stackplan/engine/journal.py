@@ -91,11 +91,14 @@ def _event(line: bytes, at: Location) -> Event | None:
     """Return the event of a line, or None for the first line, which names the format."""
     try:
         data = json.loads(line)
-        return decode(data) if at.line > 1 else _check_format(data)
+        if at.line == 1:
+            _check_format(data)
+        event = decode(data) if at.line > 1 else None
     except (ValueError, RecursionError) as error:
         observed = line[:80].decode("utf-8", "replace")
         summary = f"the journal is damaged: {error}"
         raise Invalid([Diagnosis(summary=summary, expected="one event a line", observed=observed, at=at)]) from error
+    return event
 
 
 def _check_format(data: object) -> None:

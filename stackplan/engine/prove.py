@@ -106,15 +106,15 @@ def disjunction(parts: tuple[Verdict, ...]) -> Verdict:
     return not_held(text, expected=expected, observed=observed or "none of them holds", evidence=evidence or None)
 
 
-def condition_report(phase: Phase, proof: Proof, before: Verdict | None = None) -> ConditionReport:
-    """Return a verdict as the report shows it; `before` is the one ahead of the action."""
+def condition_report(phase: Phase, proof: Proof, before: Status | None = None) -> ConditionReport:
+    """Return a verdict as the report shows it; `before` is the status ahead of the action."""
     condition, verdict = proof.condition.condition, proof.verdict
     return ConditionReport(
         phase=phase,
         kind=condition.kind,
         text=verdict.text,
         status=verdict.status,
-        before=None if before is None else before.status,
+        before=before,
         expected=verdict.expected,
         observed=verdict.observed,
         evidence=verdict.evidence,
@@ -129,7 +129,7 @@ def condition_reports(
     phase: Phase, proofs: Collection[Proof], before: Collection[Proof] = ()
 ) -> tuple[ConditionReport, ...]:
     """Return the reports of `proofs`, each with what `before` says of the same condition."""
-    earlier = {id(proof.condition): proof.verdict for proof in before}
+    earlier = {id(proof.condition): proof.verdict.status for proof in before}
     return tuple(condition_report(phase, proof, earlier.get(id(proof.condition))) for proof in proofs)
 
 

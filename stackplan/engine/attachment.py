@@ -1,0 +1,177 @@
+"""A node that a run holds on to: one session after another, so that a lost connection loses no step and repeats none.
+
+Asking again is harmless, a job is started once by its name, and watching goes on where it broke off.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramFailed, NodeUnreachable
+from stackplan.connection.lock_owner import LockOwner
+from stackplan.engine.node_session import NodeSession
+from stackplan.engine.stop import Level, Stop
+from stackplan.model.facts import Answer, Failed, Query
+from stackplan.model.job import Ending, Interrupted, Job, Lost, NotStarted
+from stackplan.model.secret import Text
+
+T = TypeVar("T")
+
+# About two minutes in all: longer than a switch that restarts, shorter than an operator's patience.
+PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
+_DROPS_IN_A_ROW = 5
+_GRACE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses:
+    """Who is told that the connection dropped, and that it is there again."""
+
+    dropped: Callable[[str], None]
+    reattached: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A job and all that it is started with."""
+
+    name: str
+    job: Job
+    user: str | None
+    environment: Mapping[str, Text]
+    timeout_s: float
+
+
+class Attachment:
+    """Speaks to one node for one run. `end_job` may be called from any thread, everything else from one."""
+
+    def __init__(self, connect: Callable[[], NodeSession], stop: Stop, losses: Losses) -> None:
+        """Connect. Raise ConnectionFailure."""
+        self._connect = connect
+        self._stop = stop
+        self._losses = losses
+        self._owner: LockOwner | None = None
+        self._guard = threading.Lock()
+        self._job: str | None = None
+        self._ending = False
+        self._gone: ConnectionFailure | None = None
+        self._session = connect()
+
+    def lock(self, owner: LockOwner) -> None:
+        """Hold the node for the run. Raise Locked."""
+        self._holding_on(lambda session: session.lock(owner))
+        self._owner = owner
+
+    def ask(self, queries: tuple[Query, ...]) -> dict[Query, Answer]:
+        """Return the answers. Raise ConnectionFailure when the connection is lost and does not come back in time."""
+        try:
+            return self._holding_on(lambda session: session.ask(queries))
+        except NodeProgramFailed as error:
+            return dict.fromkeys(queries, Failed(str(error)))
+
+    def carry_out(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
+        """Start the job, watch it to its end, and return how it ended; Lost when that cannot be known."""
+        with self._guard:
+            if self._ending:
+                return Interrupted()
+            self._job = work.name
+        try:
+            started = self._holding_on(lambda session: _start(session, work))
+            if isinstance(started, NotStarted):
+                return started
+            return self._watch(work.name, on_output)
+        except ConnectionFailure as error:
+            return Lost(str(error))
+        finally:
+            with self._guard:
+                self._job = None
+
+    def end_job(self) -> None:
+        """Have the node end what runs there, if anything does, and start nothing any more."""
+        with self._guard:
+            self._ending = True
+            job, session = self._job, self._session
+        if job is not None:
+            _terminate(session, job)
+
+    def close(self) -> None:
+        with self._guard:
+            session = self._session
+        session.close()
+
+    def _watch(self, name: str, on_output: Callable[[bytes], None]) -> Ending:
+        seen = 0
+
+        def watch(session: NodeSession) -> Ending:
+            nonlocal seen
+            # Asked to end between its start and now, or while there was no connection: say it again.
+            if self._ending:
+                _terminate(session, name)
+            told = 0
+
+            def pass_on(data: bytes) -> None:
+                nonlocal seen, told
+                fresh = data[max(0, seen - told) :]
+                told += len(data)
+                seen = max(seen, told)
+                if fresh:
+                    on_output(fresh)
+
+            return session.watch(name, pass_on)
+
+        return self._holding_on(watch)
+
+    def _holding_on(self, call: Callable[[NodeSession], T]) -> T:
+        """Return what `call` returns, over as many sessions as it takes within bounds. Raise ConnectionFailure."""
+        if self._gone is not None:
+            raise self._gone
+        for _ in range(_DROPS_IN_A_ROW):
+            try:
+                return call(self._session)
+            except ConnectionLost as error:
+                self._reconnect(error)
+        return call(self._session)
+
+    def _reconnect(self, lost: ConnectionLost) -> None:
+        """Take up another session. Raise ConnectionFailure, now and ever after, when that does not come about."""
+        try:
+            self._take_another(lost)
+        except ConnectionFailure as error:
+            self._gone = error
+            raise
+
+    def _take_another(self, lost: ConnectionLost) -> None:
+        """Try for about two minutes; less when the operator wants to end."""
+        self._losses.dropped(str(lost))
+        self._session.close()
+        why: ConnectionFailure = lost
+        for pause in PAUSES_S:
+            hurried = self._stop.wait(pause, Level.END)
+            try:
+                session = self._connect()
+                if self._owner is not None:
+                    # The run's own job may still hold the lock; within one run it is shared.
+                    session.lock(self._owner)
+            except (NodeUnreachable, ConnectionLost) as error:
+                why = error
+                if hurried:
+                    break
+                continue
+            with self._guard:
+                self._session = session
+            self._losses.reattached()
+            return
+        raise why
+
+
+def _start(session: NodeSession, work: Work) -> object:
+    return session.start(work.name, work.job, user=work.user, environment=work.environment, timeout_s=work.timeout_s)
+
+
+def _terminate(session: NodeSession, job: str) -> None:
+    """Ask the node to end the job. Where the connection is gone, whoever watches finds that out and asks again."""
+    try:
+        session.terminate(job, _GRACE_S)
+    except ConnectionFailure:
+        return

@@ -1,0 +1,222 @@
+"""One node from its first step to its last: stops at the first thing that is not proven, and proves everything again.
+
+The playbook's own preconditions are asked at the start and have to hold before the first action runs; a node on which
+nothing has to run is not held up by them. When all steps are done, all their postconditions are checked once more, the
+costly ones too. One that broke since stops the node at the step that it belongs to, with reason `regression`.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.bind import BoundPlaybook, BoundStep, SkippedStep, queries_of
+from stackplan.engine.inquiry import settle
+from stackplan.engine.live_step import LiveStep, Proven, broke, by_step, unmet
+from stackplan.engine.perform import NodeAtWork
+from stackplan.engine.prove import Proof, condition_reports, guarded, prove, summed
+from stackplan.engine.stop import Level
+from stackplan.engine.wording import regression_text, unmet_text
+from stackplan.model.event import NodeProven, StepEnded
+from stackplan.model.facts import Facts, Query
+from stackplan.model.kind import ConditionKind
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.report import NodeReport, StepReport
+from stackplan.model.verdict import Status
+
+_OF_NODE = {Reason.LOST: NodeOutcome.LOST, Reason.INTERRUPTED: NodeOutcome.INTERRUPTED}
+
+
+@dataclass(slots=True)
+class Execution:
+    """A playbook on its way through one connected node."""
+
+    playbook: BoundPlaybook
+    node: NodeAtWork
+    _required: bool = field(default=False, init=False)
+    _preconditions: tuple[Proof, ...] = field(default=(), init=False)
+    _done: list[BoundStep] = field(default_factory=list, init=False)
+    _reports: dict[str, StepReport] = field(default_factory=dict, init=False)
+    _at: str | None = field(default=None, init=False)
+    _headline: str | None = field(default=None, init=False)
+
+    def execute(self) -> NodeReport:
+        """Return how the node ended; its steps are told as events. Whatever the connection does, nothing is raised."""
+        try:
+            self._find()
+            report = self._take_steps() or self._check_all()
+        except ConnectionFailure as error:
+            # Only what was asked can end here; a job whose end is not known is its step's own failure.
+            report = NodeReport(
+                node=self.node.name,
+                outcome=NodeOutcome.LOST,
+                stopped_at=self._at,
+                reason=Reason.LOST,
+                message=str(error),
+                remedy=error.remedy,
+            )
+        preconditions = condition_reports(Phase.PRE, self._preconditions)
+        return replace(report, summary=self._headline, preconditions=preconditions)
+
+    def _find(self) -> None:
+        """Ask in one round trip the preconditions and all that is cheap to know of the steps."""
+        facts = self.node.inquiry.learn(first_queries(self.playbook))
+        self._headline = headline(self.playbook, facts)
+        self._preconditions = prove(self.playbook.preconditions, facts)
+        self._tell_preconditions()
+
+    def _tell_preconditions(self) -> None:
+        reports = condition_reports(Phase.PRE, self._preconditions)
+        self.node.run.recorder.record(
+            NodeProven(node=self.node.name, preconditions=reports, time=self.node.run.clock.now())
+        )
+
+    def _take_steps(self) -> NodeReport | None:
+        """Take the steps in order; return the stop, or None when all are done."""
+        for step in self.playbook.steps:
+            self._at = step.id
+            if (outcome := self.node.run.stop.outcome_before_next_step) is not None:
+                return self._stopped_before(step.id, outcome)
+            if isinstance(step, SkippedStep):
+                self._tell(_skipped(step))
+            elif (stopped := self._take_step(step)) is not None:
+                return stopped
+        self._at = None
+        return None
+
+    def _take_step(self, step: BoundStep) -> NodeReport | None:
+        live = LiveStep(step, self.node, self._proven(step))
+        before = live.find()
+        report = live.satisfied(before)
+        if report is None:
+            if (stopped := self._require()) is not None:
+                return stopped
+            ready = live.require(before)
+            # Waiting for a precondition may have taken long: the operator's wish counts up to the last moment.
+            if (outcome := self.node.run.stop.outcome_before_next_step) is not None:
+                return self._stopped_before(step.id, outcome)
+            report = ready if isinstance(ready, StepReport) else live.act(ready)
+        self._tell(report)
+        if report.outcome is StepOutcome.FAILED:
+            return self._stopped_by(report)
+        self._done.append(step)
+        return None
+
+    def _require(self) -> NodeReport | None:
+        """Make sure, once and before the first action, that the playbook's preconditions hold."""
+        if self._required:
+            return None
+        if summed(self._preconditions) is not Status.HELD:
+            node = self.node
+            conditions = self.playbook.preconditions
+            self._preconditions = settle(conditions, node.inquiry, node.run.clock, node.run.stop)
+            self._tell_preconditions()
+        if culprits := unmet(self._preconditions):
+            own = next((it.condition.condition.message for it in culprits if it.condition.condition.message), None)
+            return NodeReport(
+                node=self.node.name,
+                outcome=NodeOutcome.FAILED,
+                reason=Reason.PRECONDITION,
+                message=own or unmet_text(culprits),
+            )
+        self._required = True
+        return None
+
+    def _proven(self, current: BoundStep) -> tuple[Proven, ...]:
+        """Return what is asked again after `current`: of each step before it, what is cheap to ask."""
+        return tuple(
+            Proven(step.id, tuple(condition for condition in step.post if condition.recheck.after_each_step))
+            for step in self._done
+            if step is not current
+        )
+
+    def _check_all(self) -> NodeReport:
+        """Check every postcondition of every step once more; what is known since nothing ran is not asked again."""
+        node = self.node
+        proven = tuple(
+            Proven(step.id, tuple(condition for condition in step.post if condition.recheck.at_the_end))
+            for step in self._done
+        )
+        conditions = tuple(condition for it in proven for condition in it.conditions)
+        if node.run.stop.level is Level.END:
+            return self._stopped_before(None, NodeOutcome.INTERRUPTED)
+        checked = by_step(proven, settle(conditions, node.inquiry, node.run.clock, node.run.stop))
+        broken = [self._broken_since(step, proofs) for step, proofs in checked if unmet(proofs)]
+        for report in broken:
+            self._tell(report)
+        return self._stopped_by(broken[0]) if broken else NodeReport(node=node.name, outcome=NodeOutcome.OK)
+
+    def _broken_since(self, step: str, proofs: tuple[Proof, ...]) -> StepReport:
+        """Return the report of a step that was proven once and is no longer, when all steps are done."""
+        broken = broke([(step, proofs)])
+        assert broken is not None
+        told = self._reports[step]
+        again = {(report.kind, report.at): report for report in broken.conditions}
+        return replace(
+            told,
+            outcome=StepOutcome.FAILED,
+            reason=Reason.REGRESSION,
+            broke=broken,
+            conditions=tuple(
+                again.get((report.kind, report.at), report) if report.phase is Phase.POST else report
+                for report in told.conditions
+            ),
+            message=f"at the end {regression_text(broken)}",
+        )
+
+    def _tell(self, report: StepReport) -> None:
+        self._reports[report.id] = report
+        self.node.run.recorder.record(StepEnded(node=self.node.name, step=report, time=self.node.run.clock.now()))
+
+    def _stopped_by(self, report: StepReport) -> NodeReport:
+        outcome = NodeOutcome.FAILED if report.reason is None else _OF_NODE.get(report.reason, NodeOutcome.FAILED)
+        return NodeReport(
+            node=self.node.name,
+            outcome=outcome,
+            stopped_at=report.id,
+            reason=report.reason,
+            message=report.message,
+        )
+
+    def _stopped_before(self, step: str | None, outcome: NodeOutcome) -> NodeReport:
+        """Return the end of a node that was about to go on; `step` None: to the last check."""
+        turn = f"`{step}` started" if step is not None else "the last check"
+        whose = "the operator stopped the run" if outcome is NodeOutcome.INTERRUPTED else "the rollout stopped"
+        return NodeReport(
+            node=self.node.name,
+            outcome=outcome,
+            stopped_at=step,
+            reason=Reason.INTERRUPTED,
+            message=f"{whose} before {turn}",
+        )
+
+
+def first_queries(playbook: BoundPlaybook) -> tuple[Query, ...]:
+    """Return what is asked in the first round trip: the preconditions, and of the steps what is cheap."""
+    cheap = [
+        query
+        for step in playbook.bound_steps
+        for query in (
+            *step.action_queries,
+            *queries_of([it for it in (*step.pre, *step.post) if it.recheck.after_each_step]),
+        )
+    ]
+    return tuple(dict.fromkeys((*queries_of(playbook.preconditions), *cheap)))
+
+
+def headline(playbook: BoundPlaybook, facts: Facts) -> str | None:
+    """Return the first headline that a condition gives from these facts, those of the preconditions first."""
+    steps = (condition for step in playbook.bound_steps for condition in step.post)
+    lines = (
+        _headline(kind, facts.seen_by(condition.user))
+        for condition in (*playbook.preconditions, *steps)
+        for kind in condition.kinds
+    )
+    return next((line for line in lines if line), None)
+
+
+def _headline(kind: ConditionKind, facts: Facts) -> str | None:
+    return guarded(lambda: kind.headline(facts), lambda _: None)
+
+
+def _skipped(step: SkippedStep) -> StepReport:
+    found = step.step
+    return StepReport(id=found.id, outcome=StepOutcome.SKIPPED, at=found.at, name=found.name, why=found.why)

@@ -1,0 +1,233 @@
+"""The life of one step on one node: what holds before, the action, what holds after, what earlier steps proved."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
+from stackplan.engine.inquiry import settle
+from stackplan.engine.judge import judge
+from stackplan.engine.observe import answers_differ, observe
+from stackplan.engine.perform import NodeAtWork, Performance, perform
+from stackplan.engine.prove import Proof, condition_report, condition_reports, guarded, prove, summed
+from stackplan.engine.wording import stop_text
+from stackplan.model.change import Change
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.facts import Facts
+from stackplan.model.job import Ending, Exited, Lost
+from stackplan.model.kind import CannotAct, Evidence
+from stackplan.model.outcome import Phase, Reason, StepOutcome
+from stackplan.model.report import Broken, ConditionReport, StepReport
+from stackplan.model.verdict import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What an earlier step has proven and what is asked again: its id and those of its postconditions."""
+
+    step: str
+    conditions: tuple[BoundCondition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A step as it was found: its facts, its conditions' verdicts."""
+
+    facts: Facts
+    pre: tuple[Proof, ...]
+    post: tuple[Proof, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """A step as its action left it. `earlier` are the proofs of earlier steps, by step, in order."""
+
+    facts: Facts
+    post: tuple[Proof, ...]
+    earlier: tuple[tuple[str, tuple[Proof, ...]], ...]
+    changes: tuple[Change, ...] = ()
+    changed: bool = False
+
+    @property
+    def earlier_status(self) -> Status:
+        return summed([proof for _, proofs in self.earlier for proof in proofs])
+
+
+@dataclass(slots=True)
+class LiveStep:
+    """A step that has its turn on a node, after the steps in `earlier`."""
+
+    step: BoundStep
+    node: NodeAtWork
+    earlier: tuple[Proven, ...] = field(default=())
+
+    def find(self) -> Before:
+        """Return how things stand, in one round trip at most."""
+        facts = self.node.inquiry.learn(self.step.queries)
+        return Before(facts=facts, pre=prove(self.step.pre, facts), post=prove(self.step.post, facts))
+
+    def satisfied(self, before: Before) -> StepReport | None:
+        """Return the report of a step that has nothing to do, or None when its action has to run."""
+        if self.step.step.always or summed(before.post) is not Status.HELD:
+            return None
+        return self._report(StepOutcome.SATISFIED, conditions=condition_reports(Phase.POST, before.post))
+
+    def require(self, before: Before) -> Before | StepReport:
+        """Wait for the preconditions as long as their `within` allows; return how things stand then, or the stop."""
+        pre = settle(self.step.pre, self.node.inquiry, self.node.run.clock, self.node.run.stop)
+        found = replace(before, facts=self.node.inquiry.learn(self.step.queries), pre=pre)
+        if summed(pre) is Status.HELD:
+            return found
+        conditions = (*condition_reports(Phase.PRE, pre), *condition_reports(Phase.POST, before.post))
+        message = stop_text(Reason.PRECONDITION, None, unmet(pre), None)
+        return self._report(StepOutcome.FAILED, Reason.PRECONDITION, message=message, conditions=conditions)
+
+    def act(self, before: Before) -> StepReport:
+        """Carry the action out and prove what it left."""
+        performance = perform(self.step, before.facts, self.node)
+        if isinstance(performance, CannotAct):
+            return self._cannot_act(performance, before)
+        try:
+            after = self._look_after(performance.ending, before)
+        except ConnectionFailure as error:
+            # What the action did is not known any more, and neither is what it left, unless it was the one to say so.
+            ending = performance.ending if isinstance(performance.ending, Lost) else Lost(str(error))
+            return self._lost(replace(performance, ending=ending), before)
+        return self._judge(performance, before, after)
+
+    def _cannot_act(self, refusal: CannotAct, before: Before) -> StepReport:
+        diagnosis = Diagnosis(
+            summary=refusal.summary, at=self.step.step.action.at, step=self.step.id, remedy=refusal.remedy
+        )
+        conditions = (*condition_reports(Phase.PRE, before.pre), *condition_reports(Phase.POST, before.post))
+        report = self._report(StepOutcome.FAILED, Reason.PRECONDITION, message=refusal.summary, conditions=conditions)
+        return replace(report, diagnoses=(diagnosis,))
+
+    def _look_after(self, ending: Ending | None, before: Before) -> After:
+        """Ask everything that bears on the step in one round trip; wait for conditions only if the action went well."""
+        inquiry, run = self.node.inquiry, self.node.run
+        rechecked = tuple(condition for proven in self.earlier for condition in proven.conditions)
+        inquiry.learn((*self.step.queries, *queries_of(rechecked)))
+        if ending is None or ending == Exited(0):
+            post = settle(self.step.post, inquiry, run.clock, run.stop)
+            again = settle(rechecked, inquiry, run.clock, run.stop)
+        else:
+            facts = inquiry.learn(())
+            post, again = prove(self.step.post, facts), prove(rechecked, facts)
+        facts = inquiry.learn(())
+        seen = observe(self.step, rechecked, before.facts, facts)
+        differing = not seen.complete and answers_differ(self.step.post, before.facts, facts)
+        return After(
+            facts=facts,
+            post=post,
+            earlier=by_step(self.earlier, again),
+            changes=seen.changes,
+            changed=bool(seen.changes) or differing,
+        )
+
+    def _judge(self, performance: Performance, before: Before, after: After) -> StepReport:
+        outcome, reason = judge(
+            performance.ending, changed=after.changed, post=summed(after.post), earlier=after.earlier_status
+        )
+        report = replace(
+            self._report(outcome, reason, conditions=self._conditions(before, after)),
+            action=performance.action,
+            duration_s=performance.duration_s,
+            changes=after.changes,
+        )
+        if reason is None:
+            return report
+        broken = broke(after.earlier)
+        culprits = unmet(after.post) or unmet([proof for _, proofs in after.earlier for proof in proofs])
+        return replace(
+            report,
+            broke=broken,
+            message=stop_text(reason, performance.ending, culprits, broken),
+            diagnoses=self._diagnose(performance, before, after, reason),
+        )
+
+    def _conditions(self, before: Before, after: After) -> tuple[ConditionReport, ...]:
+        return (
+            *condition_reports(Phase.PRE, before.pre),
+            *condition_reports(Phase.POST, after.post, before.post),
+        )
+
+    def _diagnose(
+        self, performance: Performance, before: Before, after: After, reason: Reason
+    ) -> tuple[Diagnosis, ...]:
+        """Return what the action's kind can say of the failure; a kind that fails at that says nothing."""
+        if performance.ending is None:
+            return ()
+        step, action = self.step.step, self.step.step.action
+        broken = broke(after.earlier)
+        again = tuple(proof for _, proofs in after.earlier for proof in proofs)
+        evidence = Evidence(
+            step=step.id,
+            at=action.at,
+            arguments=action.arguments,
+            before=before.facts.seen_by(step.user),
+            after=after.facts.seen_by(step.user),
+            ending=performance.ending,
+            output=performance.action.output_tail or "",
+            reason=reason,
+            changes=after.changes,
+            unmet=tuple(proof.verdict for proof in (*unmet(after.post), *unmet(again))),
+            broken_step=None if broken is None else broken.step,
+        )
+        found = guarded(lambda: self.step.action.diagnose(evidence), lambda _: ())
+        return tuple(diagnosis.in_step(step.id) for diagnosis in found)
+
+    def _lost(self, performance: Performance, before: Before) -> StepReport:
+        """Report a step after which nothing could be asked: its postconditions are not known."""
+        why = "the connection was lost before it could be asked"
+        asked = condition_reports(Phase.POST, before.post, before.post)
+        conditions = tuple(
+            replace(condition, status=Status.UNKNOWN, observed=None, evidence=None, why=why) for condition in asked
+        )
+        return replace(
+            self._report(StepOutcome.FAILED, Reason.LOST, conditions=conditions),
+            action=performance.action,
+            duration_s=performance.duration_s,
+            message=stop_text(Reason.LOST, performance.ending, (), None),
+        )
+
+    def _report(
+        self,
+        outcome: StepOutcome,
+        reason: Reason | None = None,
+        *,
+        conditions: tuple[ConditionReport, ...],
+        message: str | None = None,
+    ) -> StepReport:
+        step = self.step.step
+        return StepReport(
+            id=step.id,
+            outcome=outcome,
+            at=step.at,
+            name=step.name,
+            why=step.why,
+            reason=reason,
+            conditions=conditions,
+            message=message,
+        )
+
+
+def unmet(proofs: Collection[Proof]) -> tuple[Proof, ...]:
+    return tuple(proof for proof in proofs if not proof.verdict.held)
+
+
+def by_step(earlier: Collection[Proven], proofs: Collection[Proof]) -> tuple[tuple[str, tuple[Proof, ...]], ...]:
+    """Return the proofs apart by the step that they belong to, in the order of the steps."""
+    return tuple(
+        (proven.step, tuple(proof for proof in proofs if any(proof.condition is one for one in proven.conditions)))
+        for proven in earlier
+    )
+
+
+def broke(earlier: Collection[tuple[str, tuple[Proof, ...]]]) -> Broken | None:
+    """Return the first step of which something no longer holds, with those conditions, or None."""
+    for step, proofs in earlier:
+        if culprits := unmet(proofs):
+            conditions = tuple(condition_report(Phase.POST, proof, Status.HELD) for proof in culprits)
+            return Broken(step=step, conditions=conditions)
+    return None

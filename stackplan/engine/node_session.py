@@ -1,0 +1,32 @@
+"""What the engine needs of a session with a node: `connection.session.Session` is one, and so is a test's fake."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from stackplan.connection.lock_owner import LockOwner
+from stackplan.model.facts import Answer, Query
+from stackplan.model.job import Ending, Job
+from stackplan.model.secret import Text
+
+
+class NodeSession(Protocol):
+    """Every method may raise ConnectionLost; what was asked may then be asked again over another session."""
+
+    def ask(self, queries: Sequence[Query]) -> dict[Query, Answer]:
+        """Return the answers, in one round trip."""
+
+    def start(
+        self, name: str, job: Job, *, user: str | None, environment: Mapping[str, Text], timeout_s: float
+    ) -> object:
+        """Start the job, or return NotStarted; a job of that name that was started already is not started again."""
+
+    def watch(self, name: str, on_output: Callable[[bytes], None]) -> Ending:
+        """Return how the job ended, having given all its output from the first byte on."""
+
+    def terminate(self, name: str, grace_s: float) -> None:
+        """End the job; may be called while another thread watches."""
+
+    def lock(self, owner: LockOwner) -> None:
+        """Hold the node for a run until nothing of it is alive there. Raise Locked."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,72 @@
+"""The one sentence that says how a step ended. Pure; imports model only."""
+
+import signal
+from collections.abc import Collection
+
+from stackplan.engine.prove import Proof
+from stackplan.model.job import Ending, Exited, Interrupted, Lost, NotStarted, Signalled, TimedOut
+from stackplan.model.outcome import Reason
+from stackplan.model.quantity import duration_text
+from stackplan.model.report import Broken
+from stackplan.model.verdict import Status
+
+
+def ending_text(ending: Ending | None) -> str | None:  # noqa: PLR0911 - one line an ending
+    """Return how an action ended, in words; None when there was nothing to run."""
+    match ending:
+        case None:
+            return None
+        case Exited(code):
+            return f"exit status {code}"
+        case Signalled(number):
+            return f"ended by {_signal_name(number)}"
+        case TimedOut(after_s, killed):
+            names = f"; ended with it: {', '.join(killed)}" if killed else ""
+            return f"not done after {duration_text(after_s)}{names}"
+        case Interrupted():
+            return "ended on the node because the operator asked for it"
+        case Lost(why):
+            return f"how it ended is not known: {why}"
+        case NotStarted(why):
+            return f"not started: {why}"
+
+
+def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], broken: Broken | None) -> str:
+    """Return why a step failed, in one sentence without a full stop; the author's own message comes first."""
+    if own := [proof.condition.condition.message for proof in unmet if proof.condition.condition.message]:
+        return own[0]
+    match reason:
+        case Reason.NO_OP:
+            return "the action exited 0 and changed nothing"
+        case Reason.REGRESSION if broken is not None:
+            return regression_text(broken)
+        case Reason.POSTCONDITION | Reason.PRECONDITION | Reason.REGRESSION:
+            return unmet_text(unmet)
+        case Reason.ACTION | Reason.TIMEOUT | Reason.LOST | Reason.INTERRUPTED:
+            return ending_text(ending) or unmet_text(unmet)
+
+
+def regression_text(broken: Broken) -> str:
+    """Return what no longer holds of an earlier step."""
+    texts = "; ".join(condition.text for condition in broken.conditions)
+    unknown = all(condition.status is Status.UNKNOWN for condition in broken.conditions)
+    return f"`{broken.step}` {'can no longer be proven' if unknown else 'no longer holds'}: {texts}"
+
+
+def unmet_text(unmet: Collection[Proof]) -> str:
+    """Return the first condition that does not hold, or that is not known to, and how many more there are."""
+    if not unmet:
+        return "a condition does not hold"
+    culprit = next((proof for proof in unmet if proof.verdict.status is Status.NOT_HELD), next(iter(unmet)))
+    verdict = culprit.verdict
+    more = f", and {len(unmet) - 1} more" if len(unmet) > 1 else ""
+    if verdict.status is Status.UNKNOWN:
+        return f"cannot be proven: {verdict.text}{more} ({verdict.why or 'there is no answer'})"
+    return f"does not hold: {verdict.text}{more}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
