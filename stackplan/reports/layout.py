@@ -40,6 +40,15 @@ def hanging(lead: str, text: str, width: int) -> list[str]:
     return [f"{lead}{first}", *(" " * margin + line for line in rest)]
 
 
+def paragraphs(lead: str, text: str, width: int) -> list[str]:
+    """Return a text of several lines, each wrapped under the first; `lead` stands in front of the first alone."""
+    margin = " " * cell_len(lead)
+    lines: list[str] = []
+    for index, line in enumerate(text.split("\n")):
+        lines += hanging(margin if index else lead, line, width)
+    return lines
+
+
 def beside(left: str, right: str | None, column: int, width: int) -> list[str]:
     """Return `left` with `right` from `column` on, on lines of their own where one line does not hold both."""
     if not right:

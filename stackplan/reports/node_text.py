@@ -17,10 +17,10 @@ from stackplan.reports.condition_text import (
     in_brief,
     output_lines,
 )
-from stackplan.reports.layout import hanging, padded
+from stackplan.reports.layout import hanging, padded, paragraphs
 from stackplan.reports.paint import Paint, Style
-from stackplan.reports.safe import safe
-from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, step_sentence, step_word
+from stackplan.reports.safe import safe, safe_paragraphs
+from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, authored, step_sentence, step_word
 
 ENDED_BADLY = frozenset({Reason.ACTION, Reason.TIMEOUT, Reason.LOST, Reason.INTERRUPTED})
 """Reasons that the command itself gives: its output explains them, its postconditions were not to be expected."""
@@ -35,17 +35,33 @@ NAMES = 6
 def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
     """Return the lines of `node`, which stands for all of `names`."""
     lines = _headline(names, node, width, paint)
-    if node.outcome not in (NodeOutcome.OK, NodeOutcome.PENDING) and node.message:
-        lines += _marked("✘", NODE_STYLES[node.outcome], safe(node.message), width, paint)
-        if node.remedy:
-            lines += hanging("    ", safe(node.remedy), width)
-    unmet = [it for it in node.preconditions if it.status is not Status.HELD]
-    if unmet:
-        lines += _marked("✘", Style.BAD, "preconditions of the playbook do not hold; nothing was touched", width, paint)
-        lines += [*conditions_in_detail(unmet, width, paint), ""]
+    if node.message and not _told_below(node):
+        lines += _marked("✘", NODE_STYLES[node.outcome], safe_paragraphs(node.message), width, paint)
+    if node.remedy:
+        lines += paragraphs("    ", safe_paragraphs(node.remedy), width)
+    lines += _preconditions(node, width, paint)
     for diagnosis in node.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
     return _without_last_blanks(lines + _steps(node.steps, width, paint))
+
+
+def _told_below(node: NodeReport) -> bool:
+    """Return whether the node's message says what its preconditions, or the step that stopped it, say in full."""
+    if node.reason is Reason.PRECONDITION and node.stopped_at is None and _unmet(node.preconditions):
+        return True
+    return any(step.id == node.stopped_at and step.message == node.message for step in node.steps)
+
+
+def _preconditions(node: NodeReport, width: int, paint: Paint) -> list[str]:
+    """Return the playbook's preconditions that do not hold: all of it where they stop the node, else in brief."""
+    unmet = _unmet(node.preconditions)
+    if not unmet:
+        return []
+    if node.outcome in (NodeOutcome.OK, NodeOutcome.PENDING):
+        lines = _marked("?", Style.UNSURE, "preconditions of the playbook, as they stand now:", width, paint)
+        return [*lines, *(line for it in unmet for line in in_brief(it, width, paint))]
+    lines = _marked("✘", Style.BAD, "preconditions of the playbook do not hold; nothing was touched", width, paint)
+    return [*lines, *conditions_in_detail(unmet, width, paint), ""]
 
 
 def names_text(names: tuple[str, ...]) -> str:
@@ -64,7 +80,7 @@ def _headline(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint
 
 
 def _marked(mark: str, style: Style, text: str, width: int, paint: Paint) -> list[str]:
-    first, *rest = hanging(f"  {mark} ", text, width)
+    first, *rest = paragraphs(f"  {mark} ", text, width)
     return [first.replace(mark, paint(style, mark), 1), *rest]
 
 
@@ -127,6 +143,8 @@ def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
     if step.reason in ENDED_BADLY:
         said = [*command_lines(step.action, width, paint), *output_lines(step.action, 12, width, paint)]
         lines += ["", *said] if said else []
+        if step.message and authored(step):
+            lines += hanging(f"{INDENT}note  ", safe(step.message), width)
         phases = {Phase.PRE}
     else:
         phases = {Phase.PRE, Phase.POST}

@@ -30,6 +30,15 @@ def safe_lines(text: str, count: int, limit: int = 200) -> tuple[str, ...]:
     return tuple(safe(line, limit) for line in kept[-count:])
 
 
+def safe_paragraphs(text: str, count: int = 16, limit: int = LINE_LIMIT) -> str:
+    """Return a text of several lines, each of them safe; of more than `count` lines the first and how many are left."""
+    lines = text.strip("\n").split("\n", count)
+    shown = [safe(line.rstrip("\r"), limit) for line in lines[:count]]
+    if len(lines) > count:
+        shown.append(f"… ({lines[count].count(chr(10)) + 1:,} more lines)")
+    return "\n".join(shown)
+
+
 def clipped(text: str, limit: int) -> str:
     """Return `text`, or its beginning and how many characters it has when it is longer than `limit`."""
     if len(text) <= limit:

@@ -1,7 +1,7 @@
 """How outcomes read: a mark, a word and a sentence for a step; the same words in every format for people."""
 
 from stackplan.model.change import Change
-from stackplan.model.outcome import NodeOutcome, Phase, StepOutcome
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.quantity import duration_text
 from stackplan.model.report import ConditionReport, NodeReport, StepReport
 from stackplan.model.verdict import Status
@@ -60,8 +60,19 @@ def step_word(step: StepReport) -> str:
 def step_sentence(step: StepReport) -> str:
     """Return one line on why a step ended as it did, with how long it took; empty when the word says it all."""
     took = "" if step.duration_s is None else f"({duration_text(step.duration_s)})"
-    sentence = safe(step.message) if step.message else _sentence(step)
+    sentence = safe(step.message) if step.message and not _worded_here(step) else _sentence(step)
     return " ".join(part for part in (sentence, took) if part)
+
+
+def authored(step: StepReport) -> bool:
+    """Return whether the step's message is the playbook author's own word for one of its conditions."""
+    return step.message is not None and step.message in {it.message for it in step.conditions}
+
+
+def _worded_here(step: StepReport) -> bool:
+    """Return whether the sentence names the program: of a no-op, and of an action that exited with something but 0."""
+    exited = step.action is not None and step.action.exit_code is not None
+    return step.reason is Reason.NO_OP or (step.reason is Reason.ACTION and exited)
 
 
 def _sentence(step: StepReport) -> str:
