@@ -167,7 +167,7 @@ def _summary(told: Mapping[str, Plain]) -> str:
 
 
 def _fingerprint(told: Mapping[str, Plain]) -> str:
-    """Return what tells one content from another; a file too large to be hashed unasked has its size and time for it."""
+    """Return what tells one content from another; a file too large to be hashed unasked has its size and time."""
     if told.get("type") != "file":
         return ""
     return str(told["sha256"] or f"{told['size']}:{told['modified_ns']}")
