@@ -4,11 +4,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from stackplan.engine.guard import guarded, trouble
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.facts import Query
-from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, ConditionKind
+from stackplan.model.facts import Facts, Query
+from stackplan.model.job import Job
+from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step, StepId
 
@@ -36,6 +38,13 @@ class BoundCondition:
         own = () if self.kind is None else (self.kind,)
         return own + tuple(kind for operand in self.operands for kind in operand.kinds)
 
+    @property
+    def patience_s(self) -> float:
+        """How long it may take to come true: its own `within`, else the longest of its operands."""
+        if self.condition.within_s is not None:
+            return self.condition.within_s
+        return max((operand.patience_s for operand in self.operands), default=0.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundStep:
@@ -55,6 +64,13 @@ class BoundStep:
     def queries(self) -> tuple[Query, ...]:
         """What has to be known ahead of the action, each question once."""
         return unique((*self.action_queries, *queries_of(self.pre), *queries_of(self.post)))
+
+    def write_job(self, facts: Facts) -> Job | CannotAct:
+        """Return what the action has the node do; an action that cannot read the facts cannot act."""
+        return guarded(
+            lambda: self.action.job(facts.seen_by(self.step.user)),
+            lambda error: CannotAct(trouble(self.step.action.kind, error)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundPlaybook, BoundStep, SkippedStep, queries_of
+from stackplan.engine.headline import headline
 from stackplan.engine.inquiry import settle
 from stackplan.engine.live_step import LiveStep, Proven, broke, by_step, unmet
 from stackplan.engine.perform import NodeAtWork
-from stackplan.engine.prove import Proof, condition_reports, guarded, prove, summed
+from stackplan.engine.prove import Proof, condition_reports, prove, summed
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
 from stackplan.model.event import NodeProven, StepEnded
-from stackplan.model.facts import Facts, Query
-from stackplan.model.kind import ConditionKind
+from stackplan.model.facts import Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.model.verdict import Status
@@ -200,21 +200,6 @@ def first_queries(playbook: BoundPlaybook) -> tuple[Query, ...]:
         )
     ]
     return tuple(dict.fromkeys((*queries_of(playbook.preconditions), *cheap)))
-
-
-def headline(playbook: BoundPlaybook, facts: Facts) -> str | None:
-    """Return the first headline that a condition gives from these facts, those of the preconditions first."""
-    steps = (condition for step in playbook.bound_steps for condition in step.post)
-    lines = (
-        _headline(kind, facts.seen_by(condition.user))
-        for condition in (*playbook.preconditions, *steps)
-        for kind in condition.kinds
-    )
-    return next((line for line in lines if line), None)
-
-
-def _headline(kind: ConditionKind, facts: Facts) -> str | None:
-    return guarded(lambda: kind.headline(facts), lambda _: None)
 
 
 def _skipped(step: SkippedStep) -> StepReport:

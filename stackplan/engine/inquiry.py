@@ -55,7 +55,7 @@ def settle(conditions: Collection[BoundCondition], inquiry: Inquiry, clock: Cloc
     pause = _FIRST_PAUSE_S
     while stop.level is not Level.END:
         left = {
-            id(proof.condition): patience_s(proof.condition) - (clock.monotonic() - started)
+            id(proof.condition): proof.condition.patience_s - (clock.monotonic() - started)
             for proof in proofs
             if not proof.verdict.held
         }
@@ -66,10 +66,3 @@ def settle(conditions: Collection[BoundCondition], inquiry: Inquiry, clock: Cloc
         pause = min(pause * 2, _LONGEST_PAUSE_S)
         proofs = prove(conditions, inquiry.ask_again(queries_of(waiting)))
     return proofs
-
-
-def patience_s(condition: BoundCondition) -> float:
-    """Return how long a condition may take to come true: its own `within`, else the longest of its operands."""
-    if condition.condition.within_s is not None:
-        return condition.condition.within_s
-    return max((patience_s(operand) for operand in condition.operands), default=0.0)

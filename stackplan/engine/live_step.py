@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
+from stackplan.engine.guard import guarded
 from stackplan.engine.inquiry import settle
 from stackplan.engine.judge import judge
 from stackplan.engine.observe import answers_differ, observe
 from stackplan.engine.perform import NodeAtWork, Performance, perform
-from stackplan.engine.prove import Proof, condition_report, condition_reports, guarded, prove, summed
+from stackplan.engine.prove import Proof, condition_report, condition_reports, prove, summed
 from stackplan.engine.wording import stop_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis

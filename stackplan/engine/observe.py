@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
-from stackplan.engine.prove import guarded
+from stackplan.engine.guard import guarded
 from stackplan.model.change import Change, State, differences
 from stackplan.model.facts import Answer, Facts, Known, Query
 from stackplan.model.kind import ActionKind, ConditionKind

@@ -8,7 +8,6 @@ from stackplan.engine.bind import BoundStep
 from stackplan.engine.clock import Clock
 from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.output import Output
-from stackplan.engine.prove import guarded, trouble
 from stackplan.engine.recorder import Recorder
 from stackplan.engine.stop import Stop
 from stackplan.engine.wording import ending_text
@@ -48,20 +47,12 @@ class Performance:
     duration_s: float | None = None
 
 
-def write_job(step: BoundStep, facts: Facts) -> Job | CannotAct:
-    """Return what the step's action has the node do; an action that cannot read the facts cannot act."""
-    return guarded(
-        lambda: step.action.job(facts.seen_by(step.step.user)),
-        lambda error: CannotAct(trouble(step.step.action.kind, error)),
-    )
-
-
 def perform(step: BoundStep, facts: Facts, node: NodeAtWork) -> Performance | CannotAct:
     """Carry the action out, again as often as the step's `retries` allow when it fails or takes too long.
 
     Nothing that was known of the node counts afterwards, unless there was nothing to run.
     """
-    job = write_job(step, facts)
+    job = step.write_job(facts)
     if isinstance(job, CannotAct):
         return job
     if not job.stages:
@@ -85,7 +76,7 @@ def _attempts(step: BoundStep, job: Job | CannotAct, node: NodeAtWork) -> Iterat
         if node.run.stop.wait(retries.delay_s) or node.run.stop.outcome_before_next_step is not None:
             return
         # What failed may have changed the node: the next job is written from what is there now.
-        job = write_job(step, node.inquiry.learn(step.action_queries))
+        job = step.write_job(node.inquiry.learn(step.action_queries))
 
 
 def _may_repeat(ending: Ending | None) -> bool:

@@ -1,17 +1,15 @@
 """Bound conditions against facts: verdicts, how they combine, their form in a report. Pure; imports model only."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from stackplan.engine.bind import BoundCondition
+from stackplan.engine.guard import guarded, trouble
 from stackplan.model.condition import Combination
 from stackplan.model.facts import Answer, Facts, Query, Unknown
 from stackplan.model.outcome import Phase
 from stackplan.model.report import ConditionReport
 from stackplan.model.verdict import Status, Verdict, conjunction, held, not_held, unknown
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +58,6 @@ def _evaluate_kind(condition: BoundCondition, facts: Facts) -> Verdict:
         lambda: kind.evaluate(facts.seen_by(condition.user)),
         lambda error: unknown(describe(condition), why=trouble(condition.condition.kind, error)),
     )
-
-
-def trouble(word: str, error: Exception) -> str:
-    """Word what went wrong inside the code of a kind, for someone who has never seen that code."""
-    return f"`{word}` cannot read the node's answer ({type(error).__name__}: {error})"
 
 
 def describe(condition: BoundCondition) -> str:
@@ -131,11 +124,3 @@ def condition_reports(
     """Return the reports of `proofs`, each with what `before` says of the same condition."""
     earlier = {id(proof.condition): proof.verdict.status for proof in before}
     return tuple(condition_report(phase, proof, earlier.get(id(proof.condition))) for proof in proofs)
-
-
-def guarded(call: Callable[[], T], otherwise: Callable[[Exception], T]) -> T:
-    """Return what a kind's code answers, or `otherwise` of what it raised: no kind may end a run with a traceback."""
-    try:
-        return call()
-    except Exception as error:  # noqa: BLE001 - see the contract
-        return otherwise(error)

@@ -1,0 +1,66 @@
+"""Nodes asked and left as they are: what plan, verify and facts have in common. Connects, asks, closes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramFailed
+from stackplan.engine.clock import Clock
+from stackplan.engine.crew import Crew
+from stackplan.engine.node_session import NodeSession
+from stackplan.engine.prove import answered
+from stackplan.engine.rollout import Connect, Target
+from stackplan.model.facts import Answer, Facts, Failed, Origin, Query
+from stackplan.model.outcome import NodeOutcome
+from stackplan.model.report import NodeReport
+from stackplan.model.secret import Redactor
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """How nodes are looked at: what may not be seen, the time, and how many at once."""
+
+    redactor: Redactor
+    clock: Clock
+    parallel: int = 10
+
+
+def consult(
+    targets: Sequence[Target], connect: Connect, survey: Survey, work: Callable[[Target, NodeSession], T]
+) -> dict[str, T | ConnectionFailure]:
+    """Return, by node, what `work` finds over a session with each, or why that did not come about."""
+
+    def visit(target: Target) -> tuple[str, T | ConnectionFailure]:
+        name = target.node.name
+        try:
+            session = connect(target.node)
+            try:
+                return name, work(target, session)
+            finally:
+                session.close()
+        except ConnectionFailure as error:
+            return name, error
+
+    return dict(Crew[Target, tuple[str, T | ConnectionFailure]](visit, survey.parallel).each(targets))
+
+
+def ask(session: NodeSession, queries: tuple[Query, ...]) -> Mapping[Query, Answer]:
+    """Return an answer to each query, in one round trip; what the node program cannot do is an answer, too."""
+    if not queries:
+        return {}
+    try:
+        return answered(queries, session.ask(queries))
+    except NodeProgramFailed as error:
+        return dict.fromkeys(queries, Failed(str(error)))
+
+
+def live_facts(node: str, session: NodeSession, queries: tuple[Query, ...], clock: Clock) -> Facts:
+    return Facts(node, Origin.LIVE, clock.now(), ask(session, queries))
+
+
+def not_reached(node: str, error: ConnectionFailure) -> NodeReport:
+    """Return the report of a node that could not be consulted to the end."""
+    outcome = NodeOutcome.LOST if isinstance(error, ConnectionLost) else NodeOutcome.UNREACHABLE
+    return NodeReport(node=node, outcome=outcome, message=str(error), remedy=error.remedy)

@@ -1,0 +1,143 @@
+"""Recorded facts: one JSON file a node (schemas/facts.v1.json), readable by its owner alone, without secrets."""
+
+import json
+import os
+import tempfile
+import urllib.parse
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from stackplan.engine.encoding import Malformed
+from stackplan.engine.state_folder import private_folder
+from stackplan.model.arguments import Value
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown
+from stackplan.model.location import Location
+from stackplan.model.secret import Redactor, Secret
+
+FORMAT = "stackplan.facts/1"
+_NOT_RECORDED = Unknown("it is not among the recorded facts; record them again with `stackplan facts`")
+_SECRET = Unknown("the question holds a secret, and such are not recorded")
+
+
+def recorded_answers(facts: Facts, queries: Collection[Query]) -> dict[Query, Answer]:
+    """Return an answer to each query; what was not recorded is unknown, and says so."""
+    return {
+        query: facts.answers.get(query, _SECRET if holds_secret(query.arguments) else _NOT_RECORDED)
+        for query in queries
+    }
+
+
+def holds_secret(value: Value) -> bool:
+    """Return whether a secret stands anywhere in `value`."""
+    if isinstance(value, Mapping):
+        return any(holds_secret(item) for item in value.values())
+    if isinstance(value, tuple):
+        return any(holds_secret(item) for item in value)
+    return isinstance(value, Secret)
+
+
+def encode(facts: Facts, redactor: Redactor) -> dict[str, object]:
+    """Return facts as JSON data. A question with a secret in it is left out: even its digest could be guessed."""
+    answers = [
+        {
+            "query": {"kind": query.kind, "arguments": _plain(query.arguments), "user": query.user},
+            "answer": redactor.plain(_encode_answer(answer)),
+        }
+        for query, answer in facts.answers.items()
+        if not holds_secret(query.arguments)
+    ]
+    return {"format": FORMAT, "node": facts.node, "taken": facts.taken, "answers": answers}
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _encode_answer(answer: Answer) -> dict[str, Plain]:
+    match answer:
+        case Known(value):
+            return {"known": value}
+        case Unknown(why):
+            return {"unknown": why}
+        case Failed(why, stderr):
+            return {"failed": why, "stderr": stderr}
+
+
+def decode(data: object) -> Facts:
+    """Return the facts of JSON data. Raise Malformed, saying what is missing, for what is none."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise Malformed(f"the format is not {FORMAT}")
+    node, taken, rows = data.get("node"), data.get("taken"), data.get("answers")
+    if not isinstance(node, str) or not isinstance(taken, str) or not isinstance(rows, list):
+        raise Malformed("`node`, `taken` or `answers` is missing")
+    return Facts(node, Origin.RECORDED, taken, dict(_decode_row(row) for row in rows))
+
+
+def _decode_row(row: object) -> tuple[Query, Answer]:
+    query = row.get("query") if isinstance(row, dict) else None
+    if not isinstance(row, dict) or not isinstance(query, dict):
+        raise Malformed("an entry of `answers` has no `query`")
+    kind, arguments, user = query.get("kind"), query.get("arguments"), query.get("user")
+    if not isinstance(kind, str) or not isinstance(arguments, dict) or not (user is None or isinstance(user, str)):
+        raise Malformed("a `query` needs `kind`, `arguments` and `user`")
+    return Query(kind, arguments, user), _decode_answer(row.get("answer"))
+
+
+def _decode_answer(data: object) -> Answer:
+    if isinstance(data, dict) and "known" in data:
+        return Known(data["known"])
+    if isinstance(data, dict) and isinstance(data.get("unknown"), str):
+        return Unknown(data["unknown"])
+    if isinstance(data, dict) and isinstance(data.get("failed"), str):
+        return Failed(data["failed"], str(data.get("stderr", "")))
+    raise Malformed("an `answer` is neither known, unknown nor failed")
+
+
+def write(folder: Path, facts: Facts, redactor: Redactor) -> Path:
+    """Write the facts of a node into `folder`, in place of what was there, whole or not at all. Raise Invalid."""
+    private_folder(folder)
+    # Quoted, because a node may be called `ops@10.0.4.2:22` or worse.
+    path = folder / f"{urllib.parse.quote(facts.node, safe='@:')}.json"
+    text = json.dumps(encode(facts, redactor), indent=2, sort_keys=True) + "\n"
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=folder, prefix=".facts-")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(beside, path)  # noqa: PTH105 - `beside` is a text
+        except BaseException:
+            os.unlink(beside)  # noqa: PTH108 - as above
+            raise
+    except OSError as error:
+        summary = f"cannot write {path}"
+        raise Invalid([Diagnosis(summary=summary, observed=error.strerror or str(error))]) from error
+    return path
+
+
+def read_folder(folder: Path) -> dict[str, Facts]:
+    """Return the facts of all nodes recorded in `folder`, by node. Raise Invalid for what cannot be used."""
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except OSError as error:
+        summary = f"cannot read the recorded facts in {folder}"
+        remedy = "record them with `stackplan facts PLAYBOOK -o DIR`"
+        raise Invalid([Diagnosis(summary=summary, observed=error.strerror, remedy=remedy)]) from error
+    found: dict[str, Facts] = {}
+    wrong: list[Diagnosis] = []
+    for path in paths:
+        try:
+            facts = decode(json.loads(path.read_bytes()))
+        except (OSError, ValueError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+            column = error.colno if isinstance(error, json.JSONDecodeError) else 1
+            summary = f"these are no recorded facts: {error}"
+            remedy = "record them again with `stackplan facts`"
+            wrong.append(Diagnosis(summary=summary, at=Location(str(path), line, column), remedy=remedy))
+        else:
+            found[facts.node] = facts
+    if wrong:
+        raise Invalid(wrong)
+    return found

@@ -1,0 +1,33 @@
+"""`facts`: everything that a playbook can want to know of its nodes, recorded for planning without them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.consult import Survey, consult, live_facts
+from stackplan.engine.facts_file import write
+from stackplan.engine.node_session import NodeSession
+from stackplan.engine.rollout import Connect, Target
+from stackplan.model.facts import Facts
+
+
+def gather(targets: Sequence[Target], connect: Connect, survey: Survey) -> dict[str, Facts | ConnectionFailure]:
+    """Return, by node, the answers to all that its playbook asks, or why there are none."""
+
+    def work(target: Target, session: NodeSession) -> Facts:
+        return live_facts(target.node.name, session, target.playbook.queries, survey.clock)
+
+    return consult(targets, connect, survey, work)
+
+
+def record(
+    targets: Sequence[Target], connect: Connect, survey: Survey, folder: Path
+) -> dict[str, Path | ConnectionFailure]:
+    """Gather, and write one file a node into `folder`; return, by node, the file or why there is none.
+
+    Raise Invalid when the folder cannot be written.
+    """
+    return {
+        node: write(folder, found, survey.redactor) if isinstance(found, Facts) else found
+        for node, found in gather(targets, connect, survey).items()
+    }

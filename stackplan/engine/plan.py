@@ -1,0 +1,52 @@
+"""`plan`: the planner driven by live nodes or by recorded facts, and its report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.apply import identity
+from stackplan.engine.consult import Survey, ask, consult, not_reached
+from stackplan.engine.facts_file import recorded_answers
+from stackplan.engine.fold import report_nodes
+from stackplan.engine.node_session import NodeSession
+from stackplan.engine.planner import NodePlan, Planner, drive
+from stackplan.engine.redaction import redacted
+from stackplan.engine.rollout import Connect, Target, waves
+from stackplan.model.facts import Facts, Origin
+from stackplan.model.report import NodeReport, Report
+
+
+def plan(targets: Sequence[Target], connect: Connect, survey: Survey) -> Report:
+    """Return what would happen on live nodes; nothing is changed there. `targets` must not be empty."""
+
+    def work(target: Target, session: NodeSession) -> NodePlan:
+        planner = Planner(node=target.node.name, playbook=target.playbook, origin=Origin.LIVE, taken=survey.clock.now())
+        return drive(planner, lambda queries: ask(session, queries))
+
+    return plan_report(targets, consult(targets, connect, survey, work), survey)
+
+
+def plan_recorded(targets: Sequence[Target], recorded: Mapping[str, Facts], survey: Survey) -> Report:
+    """Return what would happen on nodes of which facts were recorded; a node without any has only unknown ones."""
+    plans: dict[str, NodePlan | ConnectionFailure] = {}
+    for target in targets:
+        name = target.node.name
+        facts = recorded.get(name, Facts(name, Origin.RECORDED, survey.clock.now(), {}))
+        planner = Planner(node=name, playbook=target.playbook, origin=Origin.RECORDED, taken=facts.taken)
+        plans[name] = drive(planner, lambda queries, facts=facts: recorded_answers(facts, queries))  # type: ignore[misc]
+    return plan_report(targets, plans, survey)
+
+
+def plan_report(targets: Sequence[Target], plans: Mapping[str, NodePlan | ConnectionFailure], survey: Survey) -> Report:
+    """Return the report on plans, its nodes in the order in which a run would take them."""
+    playbook = targets[0].playbook.playbook
+    reports = tuple(
+        replace(_node_report(target, plans[target.node.name]), wave=number)
+        for number, wave in enumerate(waves(targets, playbook.rollout), start=1)
+        for target in wave
+    )
+    return redacted(report_nodes("plan", identity(playbook), reports), survey.redactor)
+
+
+def _node_report(target: Target, found: NodePlan | ConnectionFailure) -> NodeReport:
+    return not_reached(target.node.name, found) if isinstance(found, ConnectionFailure) else found.report

@@ -1,0 +1,74 @@
+"""`verify`: every postcondition of every step, asked now in one round trip; nothing is changed or waited for."""
+
+from collections.abc import Sequence
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.apply import identity
+from stackplan.engine.bind import AnyStep, BoundPlaybook, SkippedStep, queries_of
+from stackplan.engine.consult import Survey, consult, live_facts, not_reached
+from stackplan.engine.fold import report_nodes
+from stackplan.engine.headline import headline
+from stackplan.engine.node_session import NodeSession
+from stackplan.engine.prove import condition_reports, prove, summed
+from stackplan.engine.redaction import redacted
+from stackplan.engine.rollout import Connect, Target
+from stackplan.engine.wording import unmet_text
+from stackplan.model.facts import Facts, Query
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.report import NodeReport, Report, StepReport
+from stackplan.model.verdict import Status
+
+
+def verify(targets: Sequence[Target], connect: Connect, survey: Survey) -> Report:
+    """Return whether all postconditions hold on all targets, which must not be none."""
+
+    def work(target: Target, session: NodeSession) -> NodeReport:
+        queries = verify_queries(target.playbook)
+        facts = live_facts(target.node.name, session, queries, survey.clock)
+        return verify_node(target.playbook, facts)
+
+    found = consult(targets, connect, survey, work)
+    reports = tuple(_report(target.node.name, found[target.node.name]) for target in targets)
+    playbook = targets[0].playbook.playbook
+    return redacted(report_nodes("verify", identity(playbook), reports), survey.redactor)
+
+
+def verify_queries(playbook: BoundPlaybook) -> tuple[Query, ...]:
+    """Return what has to be known: the postconditions alone, since preconditions are about a node before its steps."""
+    return queries_of([condition for step in playbook.bound_steps for condition in step.post])
+
+
+def verify_node(playbook: BoundPlaybook, facts: Facts) -> NodeReport:
+    """Return what holds of each step. Unknown is not proven; the condition itself says which of the two it is. Pure."""
+    steps = tuple(_verify_step(step, facts) for step in playbook.steps)
+    failing = [step for step in steps if step.outcome is StepOutcome.NOT_HELD]
+    return NodeReport(
+        node=facts.node,
+        outcome=NodeOutcome.FAILED if failing else NodeOutcome.OK,
+        steps=steps,
+        reason=Reason.POSTCONDITION if failing else None,
+        summary=headline(playbook, facts),
+        message=failing[0].message if failing else None,
+    )
+
+
+def _verify_step(step: AnyStep, facts: Facts) -> StepReport:
+    stated = step.step
+    if isinstance(step, SkippedStep):
+        return StepReport(id=stated.id, outcome=StepOutcome.SKIPPED, at=stated.at, name=stated.name, why=stated.why)
+    proofs = prove(step.post, facts)
+    held = summed(proofs) is Status.HELD
+    return StepReport(
+        id=stated.id,
+        outcome=StepOutcome.HELD if held else StepOutcome.NOT_HELD,
+        at=stated.at,
+        name=stated.name,
+        why=stated.why,
+        reason=None if held else Reason.POSTCONDITION,
+        conditions=condition_reports(Phase.POST, proofs),
+        message=None if held else unmet_text([proof for proof in proofs if not proof.verdict.held]),
+    )
+
+
+def _report(node: str, found: NodeReport | ConnectionFailure) -> NodeReport:
+    return not_reached(node, found) if isinstance(found, ConnectionFailure) else found
