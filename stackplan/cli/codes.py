@@ -1,4 +1,7 @@
-"""What each code means: how it is found, and what to do about it; `stackplan explain CODE` shows it."""
+"""What each code means: what was seen, why it happens, and the ways out; `stackplan explain CODE` shows it.
+
+A code never changes its meaning. A test holds this list and the codes that are raised anywhere to each other.
+"""
 
 from dataclasses import dataclass
 
@@ -9,4 +12,135 @@ class Code:
     text: str
 
 
-CODES: dict[str, Code] = {}
+CODES: dict[str, Code] = {
+    "SP201": Code(
+        "what is installed satisfies the requirement, so nothing was looked for",
+        "The installer exited 0 and changed nothing. A bare name such as `torch` is satisfied by any installed "
+        "version of it, whatever its build label, and a satisfied requirement is not looked up on any index. "
+        "Naming another index does not change that. Ask for a newer build with `upgrade: true`, for the same "
+        "version in another build with `reinstall`, or pin the version with its label: `torch==2.11.0+cu130`.",
+    ),
+    "SP202": Code(
+        "`upgrade` found nothing higher",
+        "`upgrade` moves to a higher version only, and the label counts: 2.10.0+cu130 is higher than 2.10.0+cu128, "
+        "and 2.10.0+cu128 is lower than 2.11.0.dev+cu130. To go to a version that is lower, or to another build "
+        "that does not sort higher, pin it exactly or name the package in `reinstall`.",
+    ),
+    "SP203": Code(
+        "files of an installed package are missing or cut short",
+        "An earlier installation broke off: the metadata was written and the files were not. Installers look at "
+        "the metadata alone, so every later attempt says that there is nothing to do. stackplan walks over RECORD "
+        "and sees it. Name the package in `reinstall`.",
+    ),
+    "SP204": Code(
+        "an installed package's own metadata is broken or there twice",
+        "Without RECORD no installer knows which files to take away, and of two dist-info folders of one name it "
+        "looks at one only. Remove the folder that is too many, or the broken one, from site-packages and install "
+        "the package again.",
+    ),
+    "SP205": Code(
+        "a disk filled up during the installation",
+        "The old version is gone by then, and the new one's metadata may stand there without its files. Make room "
+        "where the environment, the installer's cache and TMPDIR lie, and name the packages in `reinstall`: "
+        "without it the next attempt says that there is nothing to do. A precondition `disk: {path, free}` stops "
+        "the step before it begins.",
+    ),
+    "SP206": Code(
+        "the step's user may not write the environment",
+        "Files of the environment belong to another user, often because somebody once installed as root. Run the "
+        "step as the environment's owner with `user`, or give the files back to their owner.",
+    ),
+    "SP207": Code(
+        "the node could not fetch what the installer asked for",
+        "Indexes are reached from the node, not from here: name resolution, proxy, firewall, certificates and "
+        "rights are the node's. Check the URL, then fetch it on the node by hand.",
+    ),
+    "SP208": Code(
+        "no set of versions satisfies all that is required",
+        "The resolver's own reasons are shown. Most often an index does not hold the version or the build that is "
+        "pinned, a package pins another one to a version that the step does not admit, or pre-releases are needed "
+        "and not allowed (`prerelease: allow`).",
+    ),
+    "SP209": Code(
+        "a file is not what its index announces",
+        "Its hash, its name or the version in its metadata differs from what the index or the file's name says. "
+        "Wheels of private or partial builds are the usual case. Have the index mended, or pin another build.",
+    ),
+    "SP210": Code(
+        "a package that the step does not name was replaced",
+        "A package that was installed requires another version of one that was there, and the installer changed it "
+        "along the way. It exits 0, because all requirements are met. Keep the version with `constraints`, leave "
+        "requirements alone with `no_deps: true`, or install in another order.",
+    ),
+    "SP211": Code(
+        "the requirement admits a build that the postcondition does not want",
+        "The installer took the highest version on offer, as it was asked to. A public index may well offer one "
+        "that is built for a newer CUDA release than the node's. Pin the version that is wanted, with its label.",
+    ),
+    "SP212": Code(
+        "settings of the node put another index in front",
+        "`inherit_config: true` lets in the installer's variables (`UV_…`, `PIP_…`) and configuration files of the "
+        "node. An extra index there goes before the one that the step names. Take `inherit_config` away: by "
+        "default a step sees nothing of them, and the plan lists what was ignored.",
+    ),
+    "SP221": Code(
+        "the runfile could not be unpacked for want of room",
+        "A toolkit's runfile needs several times its own size while it unpacks, and then the room of the toolkit. "
+        "Make room in the home of the step's user (`~/.cache/stackplan`) and where `prefix` lies. A precondition "
+        "`disk: {path, free}` stops the step before it begins.",
+    ),
+    "SP222": Code(
+        "another program held apt's lock",
+        "Most often unattended-upgrades. stackplan waits for the lock for five minutes and never takes it by "
+        "force: two writers would ruin the package database. Wait for the other program to end, then run the "
+        "playbook again.",
+    ),
+    "SP223": Code(
+        "no repository of the node offers the package",
+        "The name or the version is not in any repository that the node knows. NVIDIA's CUDA repository is set up "
+        "for each distribution and release by itself, and package lists have to be fetched (`apt-get update`) "
+        "before a new version is seen.",
+    ),
+    "SP224": Code(
+        "apt cannot install anything until what is half installed is put right",
+        "An earlier installation was interrupted. Run `dpkg --configure -a` on the node and look at what `dpkg "
+        "--audit` says. stackplan does not do that by itself: it may remove packages.",
+    ),
+    "SP225": Code(
+        "apt holds the package for installed, and its files are not there",
+        "To apt a package that was half installed, is held, or whose files somebody removed is installed. `dpkg "
+        "--audit` and `dpkg -V PACKAGE` on the node tell which; installing it again with `apt-get install "
+        "--reinstall` brings its files back.",
+    ),
+    "SP226": Code(
+        "the runfile cannot write its log",
+        "The installer writes /tmp/cuda-installer.log, always. One that another user left behind stops it. Remove "
+        "that file on the node.",
+    ),
+    "SP231": Code(
+        "what was downloaded is not what the playbook states",
+        "Its sha256 differs, so nothing of it was used. Either the file was exchanged (a new release under the old "
+        "address, an error page, a proxy) or the digest in the playbook is of another file. Compare both with the "
+        "digest that the publisher names.",
+    ),
+    "SP232": Code(
+        "the server answers, and not with the file",
+        "The address is wrong, the file was moved, or it needs a login. Open it from the node itself: proxies and "
+        "rights are the node's.",
+    ),
+    "SP233": Code(
+        "there is no room for the file",
+        "The download stops before it fills the disk up, or when it has. Make room on the node; what has come is "
+        "kept for the next attempt.",
+    ),
+    "SP234": Code(
+        "the file could not be fetched",
+        "No answer, or never a whole one. Files are fetched by the node, not from here: name resolution, proxy and "
+        "firewall are the node's. What has come is kept, and the next attempt goes on from there.",
+    ),
+    "SP241": Code(
+        "there is no such program on the step's PATH",
+        "A step has the environment of the login, without what an interactive shell adds in ~/.bashrc. Name the "
+        "program by its whole path, or set PATH in the step's `env`.",
+    ),
+}

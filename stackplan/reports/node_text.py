@@ -36,7 +36,8 @@ def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -
     """Return the lines of `node`, which stands for all of `names`."""
     lines = _headline(names, node, width, paint)
     if node.message and not _told_below(node):
-        lines += _marked("✘", NODE_STYLES[node.outcome], safe_paragraphs(node.message), width, paint)
+        mark = "?" if node.outcome in (NodeOutcome.OK, NodeOutcome.PENDING) else "✘"
+        lines += _marked(mark, NODE_STYLES[node.outcome], safe_paragraphs(node.message), width, paint)
     if node.remedy:
         lines += paragraphs("    ", safe_paragraphs(node.remedy), width)
     lines += _preconditions(node, width, paint)

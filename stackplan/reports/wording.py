@@ -78,16 +78,20 @@ def _worded_here(step: StepReport) -> bool:
 def _sentence(step: StepReport) -> str:
     match step.outcome:
         case StepOutcome.SATISFIED | StepOutcome.HELD:
-            return _conditions_in_brief(step)
+            text = _conditions_in_brief(step)
         case StepOutcome.CHANGED:
-            return _changes_in_brief(step.changes)
+            text = _changes_in_brief(step.changes)
         case StepOutcome.WOULD_CHANGE if step.predicted:
-            return _changes_in_brief(step.predicted)
+            text = _changes_in_brief(step.predicted)
         case StepOutcome.FAILED | StepOutcome.WOULD_FAIL:
-            return _failure_sentence(step)
+            text = _failure_sentence(step)
         case StepOutcome.NOT_HELD:
-            return _unproven(step)
-    return safe(step.name) if step.name else ""
+            text = _unproven(step)
+        case StepOutcome.SKIPPED:
+            text = "its `when` does not hold"
+        case _:
+            text = safe(step.name) if step.name else ""
+    return text
 
 
 def _changes_in_brief(changes: tuple[Change, ...]) -> str:

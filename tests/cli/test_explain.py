@@ -1,0 +1,72 @@
+"""Explanations and schemas on request."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from stackplan.cli.codes import CODES
+from stackplan.cli.explain import explained
+from stackplan.language import schema
+from stackplan.model.diagnosis import Invalid
+
+SOURCE = Path(__file__).parents[2] / "stackplan"
+
+
+def test_every_code_that_is_raised_is_explained_and_no_other():
+    files = [path for path in SOURCE.rglob("*.py") if path.parent.name not in {"cli", "reports"}]
+    raised = {code for path in files for code in re.findall(r'"(SP\d{3})"', path.read_text(encoding="utf-8"))}
+    assert raised == set(CODES)
+
+
+def test_a_code(stackplan):
+    ended = stackplan("explain", "sp201")
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("SP201  what is installed satisfies the requirement")
+    assert "`upgrade: true`" in ended.stdout
+
+
+def test_a_kind(stackplan):
+    ended = stackplan("explain", "nvcc")
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("nvcc (condition)")
+    assert "release  The release it has to report" in ended.stdout
+    assert "- nvcc:\n      prefix: /usr/local/cuda-13.0" in ended.stdout
+
+
+@pytest.mark.parametrize("room", schema.ROOMS)
+def test_every_kind_is_explained(room):
+    words = schema.kinds(room)
+    assert words
+    for word in words:
+        lines = explained(word, 80)
+        assert schema.load(f"{room}/{word}.json")["description"].split()[0] in " ".join(lines)
+
+
+def test_without_a_word_all_are_listed(stackplan):
+    ended = stackplan("explain")
+    assert ended.returncode == 0
+    for word in ("torch", "python_packages", "SP201"):
+        assert word in ended.stdout
+
+
+def test_a_wrong_word_is_met_with_the_nearest():
+    with pytest.raises(Invalid, match="`torhc` is neither a kind nor a code") as caught:
+        explained("torhc", 80)
+    assert caught.value.diagnoses[0].remedy == "did you mean `torch`?"
+
+
+def test_schemas_are_listed_and_printed(stackplan):
+    assert {"playbook", "inventory", "report"} <= set(stackplan("schema").stdout.split())
+    document = json.loads(stackplan("schema", "playbook").stdout)
+    jsonschema.Draft202012Validator.check_schema(document)
+    assert '"$ref": "conditions/' not in json.dumps(document), "it stands by itself"
+
+
+def test_a_schema_that_is_not_there(stackplan):
+    ended = stackplan("schema", "playbok")
+    assert ended.returncode == 2
+    assert "there is no schema `playbok`" in ended.stderr
+    assert "did you mean `playbook`" in ended.stderr
