@@ -65,7 +65,8 @@ def shell_command(python: str | None = None, *, become: bool = False) -> str:
     """
     candidates = _CANDIDATES if python is None else _quoted(python)
     sudo = (
-        f'[ "$(id -u)" = 0 ] || s="sudo -n -H"; [ -z "$s" ] || command -v sudo >/dev/null 2>&1 || '
+        f'[ "$(id -u)" = 0 ] || s="sudo -n -H"; '
+        f'[ -z "$s" ] || command -v sudo >/dev/null 2>&1 || '
         f'{{ echo "{REPORT} no-sudo"; exit 96; }}; '
         if become
         else ""

@@ -1,0 +1,163 @@
+"""A session with the node program: questions, jobs and the lock, over any byte stream."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from stackplan.connection import wire
+from stackplan.connection.failure import ConnectionLost, Locked, NodeProgramFailed
+from stackplan.connection.handshake import Greeting, Opened, open_program
+from stackplan.connection.lock_owner import LockOwner
+from stackplan.connection.mailbox import Mailbox
+from stackplan.connection.stream import ByteStream
+from stackplan.model.facts import Answer, Query
+from stackplan.model.job import Ending, Job, Lost, NotStarted
+from stackplan.model.secret import Text
+
+# The node program is heard every 5 s while it is asked something; it may be slow, but not for this long.
+SILENCE_S = 45.0
+ASK_TIMEOUT_S = 120.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job's supervisor on the node, and where its spool lies. Also for a job that was started before."""
+
+    pid: int | None
+    spool: str
+
+
+class Session:
+    """Speaks to one node program. `terminate` may be called from any thread while another one watches.
+
+    `round_trips` counts how often an answer was waited for, `execs` the commands that were started on the node.
+    """
+
+    def __init__(self, stream: ByteStream, opened: Opened, silence_s: float = SILENCE_S) -> None:
+        self._stream = stream
+        self._mailbox = Mailbox(stream, opened.decoder, silence_s)
+        self.greeting: Greeting = opened.greeting
+        self.round_trips = 1
+        self._mailbox.deliver(list(opened.waiting))
+
+    @classmethod
+    def open(cls, stream: ByteStream, bundle: bytes, timeout_s: float, silence_s: float = SILENCE_S) -> Self:
+        """Send the node program and return the session when it greets; the stream is closed when it does not.
+
+        Raise ConnectionFailure.
+        """
+        try:
+            return cls(stream, open_program(stream, bundle, timeout_s), silence_s)
+        except BaseException:
+            stream.close()
+            raise
+
+    @property
+    def execs(self) -> int:
+        return self._stream.execs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, queries: Sequence[Query], timeout_s: float = ASK_TIMEOUT_S) -> dict[Query, Answer]:
+        """Return the answers, in one round trip; a query that is given twice is asked once. Raise ConnectionLost.
+
+        What is not answered within `timeout_s` is Failed, and keeps no other query from its answer.
+        """
+        unique = tuple(dict.fromkeys(queries))
+        if not unique:
+            return {}
+        return self._read(lambda reply: wire.answers(unique, reply), self._exchange(wire.ask(unique, timeout_s)))
+
+    def start(
+        self,
+        name: str,
+        job: Job,
+        *,
+        user: str | None = None,
+        environment: Mapping[str, Text] | None = None,
+        timeout_s: float = 1800.0,
+    ) -> Started | NotStarted:
+        """Start a job, or return NotStarted; a job of that name that was started already is not started again."""
+        reply = self._exchange(wire.start(name, job, user, environment or {}, timeout_s))
+        if "not_started" in reply or "error" in reply:
+            return NotStarted(str(reply.get("not_started") or reply.get("error")))
+        return self._read(_started, reply)
+
+    def watch(self, name: str, on_output: Callable[[bytes], None], *, offset: int = 0) -> Ending:
+        """Give the job's output from byte `offset` on to `on_output` as it comes, and return how the job ended.
+
+        Where a stream was too long to be kept or sent whole, a line says how much is missing. Raise ConnectionLost.
+        """
+        number = self._post({"watch": {"job": name, "offset": offset}})
+        try:
+            while True:
+                reply = self._mailbox.take(number)
+                if "error" in reply:
+                    return Lost(str(reply["error"]))
+                if "ending" in reply:
+                    return self._read(lambda it: wire.ending(it["ending"]), reply)
+                missing, data = self._read(_output, reply)
+                if missing:
+                    on_output(b"\n[stackplan: %d bytes of output are missing here]\n" % missing)
+                if data:
+                    on_output(data)
+        finally:
+            self._mailbox.close_box(number)
+
+    def terminate(self, name: str, grace_s: float = 10.0) -> None:
+        """Ask for the end of a job: TERM first, KILL after `grace_s`; a watch tells how it ended."""
+        self._exchange({"terminate": {"job": name, "grace_s": grace_s}})
+
+    def lock(self, owner: LockOwner) -> None:
+        """Hold the node for a run until nothing of it is alive there. Raise Locked, NodeProgramFailed."""
+        reply = self._exchange({"lock": owner.plain()})
+        if "held_by" in reply:
+            raise Locked(LockOwner.read(reply["held_by"]))
+        if "locked" not in reply:
+            raise NodeProgramFailed(str(reply.get("error") or "the node program did not say whether it holds the lock"))
+
+    def close(self) -> None:
+        """End the node program; jobs go on under their supervisors."""
+        self._stream.close()
+
+    def _post(self, request: dict[str, Any]) -> int:
+        self.round_trips += 1
+        return self._mailbox.post(request)
+
+    def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+        number = self._post(request)
+        try:
+            return self._mailbox.take(number)
+        finally:
+            self._mailbox.close_box(number)
+
+    @staticmethod
+    def _read(read: Callable[[dict[str, Any]], T], reply: dict[str, Any]) -> T:
+        try:
+            return read(reply)
+        except wire.ReplyInvalid as error:
+            raise ConnectionLost(
+                f"what the node program answered cannot be read: {error}: {str(reply)[:200]}"
+            ) from error
+
+
+def _started(reply: dict[str, Any]) -> Started:
+    told = reply.get("started")
+    if not isinstance(told, dict):
+        raise wire.ReplyInvalid("a start was expected")
+    pid = told.get("pid")
+    return Started(pid if isinstance(pid, int) else None, str(told.get("spool")))
+
+
+def _output(reply: dict[str, Any]) -> tuple[int, bytes]:
+    try:
+        return int(reply.get("skipped") or 0), base64.b64decode(reply["output"], validate=True)
+    except (KeyError, TypeError, ValueError, binascii.Error) as error:
+        raise wire.ReplyInvalid("output was expected") from error
