@@ -1,0 +1,83 @@
+"""Addresses that may hold a user and a password, and what may be shown of them."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from stackplan.model.arguments import Arguments
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.secret import MASK, Secret, Text, reveal
+
+_LABEL = re.compile(r"/(cu\d{2,4}|cpu|xpu|rocm[\d.]+)/?$")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`text` is a Secret when it came from one or holds a password: then it may reach neither an argv nor a log."""
+
+    text: Text
+    shown: str
+
+    @property
+    def secret(self) -> bool:
+        return isinstance(self.text, Secret)
+
+    @property
+    def label(self) -> str | None:
+        """The build label that an index is for, by the custom of torch's own indexes: `…/whl/cu130` is for cu130."""
+        match = _LABEL.search(urlsplit(reveal(self.text)).path)
+        return match[1] if match else None
+
+    @property
+    def file_name(self) -> str:
+        return urlsplit(reveal(self.text)).path.rpartition("/")[2]
+
+
+def address(text: Text) -> Address:
+    if isinstance(text, Secret):
+        return Address(text, MASK)
+    return Address(guarded(text), without_credentials(text))
+
+
+def guarded(text: str) -> Text:
+    """Return `text` as a Secret when an address in it names a user or password."""
+    return Secret(text) if _CREDENTIALS.search(text) else text
+
+
+def without_credentials(text: str) -> str:
+    return _CREDENTIALS.sub(f"{MASK}@", text)
+
+
+def read_addresses(
+    arguments: Arguments, key: str, *, schemes: tuple[str, ...] = ("https", "http")
+) -> tuple[Address, ...]:
+    """Return the addresses at `key`, or raise Invalid with one error for each that is none."""
+    found = arguments.secret_texts(key)
+    wrong = []
+    for index, text in enumerate(found):
+        if (why := _fault(reveal(text), schemes)) is not None:
+            expected = f"an address that begins with {schemes[0]}://"
+            place = arguments.place(key, index)
+            wrong.append(Diagnosis(summary=f"`{key}` {why}", expected=expected, observed=address(text).shown, at=place))
+    if wrong:
+        raise Invalid(wrong)
+    return tuple(address(text) for text in found)
+
+
+def read_address(arguments: Arguments, key: str) -> Address:
+    """Return the one address at `key`. Raise Invalid when there is none, or several."""
+    arguments.secret_text(key)
+    return read_addresses(arguments, key)[0]
+
+
+def _fault(text: str, schemes: tuple[str, ...]) -> str | None:
+    if re.search(r"\s", text):
+        return "holds white space"
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return "is not an address"
+    if parts.scheme not in schemes:
+        return f"is not an address of {' or '.join(schemes)}"
+    return None if parts.hostname else "names no host"

@@ -1,0 +1,77 @@
+"""What stands at a path that an action writes, as the query `target` answers it."""
+
+from collections.abc import Mapping
+
+from stackplan.model.arguments import Arguments
+from stackplan.model.change import Held, State
+from stackplan.model.facts import Answer, Facts, Known, Plain, Query
+from stackplan.model.kind import CannotAct
+
+
+def target_query(path: str, *, follow: bool) -> Query:
+    """Return the question for what stands at `path`; `follow` asks for what a link there leads to."""
+    return Query("target", {"path": path, "follow": follow})
+
+
+def read_path(arguments: Arguments, key: str = "path") -> str:
+    """Return the path of something on the node. Raise Invalid when it is relative, or the name of nothing."""
+    path = arguments.text(key)
+    if not path.startswith(("/", "~/")):
+        raise arguments.invalid(key, f"`{key}` is not a whole path", expected="a path that begins with / or ~/")
+    if path.endswith("/") or any(ord(character) < 32 for character in path):
+        raise arguments.invalid(key, f"`{key}` names no file", expected="a path that ends in a name")
+    return path
+
+
+def read_mode(arguments: Arguments) -> str | None:
+    """Return the octal digits at `mode`. Raise Invalid for anything else."""
+    mode = arguments.optional_text("mode")
+    if mode is not None and not (mode.isdigit() and len(mode) in (3, 4) and set(mode) <= set("01234567")):
+        raise arguments.invalid(
+            "mode", "`mode` is not an octal mode", expected="three or four octal digits, as in 0644"
+        )
+    return mode
+
+
+def told(answer: Answer) -> Mapping[str, Plain]:
+    """Return what a Known answer says; empty otherwise."""
+    return answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
+
+
+def refusal(answer: Answer, path: str) -> CannotAct | None:
+    """Return why nothing can be put at `path`, or None."""
+    if not isinstance(answer, Known):
+        return CannotAct(f"it could not be found out what stands at {path}: {answer.why}")
+    about = told(answer)
+    folder = about.get("folder")
+    if about.get("folder_kind") != "folder":
+        return CannotAct(
+            f"the folder {folder} does not exist", "Make it in an earlier step (`run: {script: mkdir -p …}`)."
+        )
+    if about.get("folder_writable") is not True:
+        owner = about.get("folder_owner")
+        who = about.get("user")
+        return CannotAct(
+            f"{who} may not write into {folder}, which belongs to {owner}", f"Add `user: {owner}` to the step."
+        )
+    return None
+
+
+def target_state(answer: Answer, path: str) -> State:
+    """Return the state ("file", path) of an answer; empty when nothing stands there or it is not known."""
+    about = told(answer)
+    kind = about.get("kind")
+    if kind in (None, "missing"):
+        return {}
+    if kind == "link":
+        return {("file", path): Held(f"link to {about.get('target')}")}
+    digest = about.get("sha256")
+    mark = digest or f"{about.get('size')}:{about.get('modified_ns')}"
+    text = f"{kind}, mode {about.get('mode')}, {about.get('owner')}:{about.get('group')}"
+    if kind == "file":
+        text += f", {about.get('size')} bytes" + (f", sha256 {str(digest)[:12]}" if digest else "")
+    return {("file", path): Held(text, str(mark) if kind == "file" else "")}
+
+
+def target_facts(facts: Facts, path: str, *, follow: bool) -> Answer:
+    return facts[target_query(path, follow=follow)]

@@ -1,0 +1,85 @@
+"""Rules for an installer that did something, and not what was wanted."""
+
+from collections.abc import Iterator
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from stackplan.actions._failure import Failure, admits, label, silence
+from stackplan.model.change import Change
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.distribution import Distribution
+from stackplan.model.outcome import Reason
+
+
+def brought_along(failure: Failure) -> Diagnosis | None:
+    """SP210: a package that the step does not name was replaced, because one that it does name requires another."""
+    if failure.reason not in (Reason.REGRESSION, Reason.POSTCONDITION):
+        return None
+    moved = [it for it in failure.changes if it.before is not None and it.before != it.after and _unnamed(failure, it)]
+    moved.sort(key=lambda it: (silence(failure, it.name), it.name))
+    for change in moved:
+        culprit = next(_requiring(failure, change), None)
+        if culprit is None:
+            continue
+        distribution, requirement = culprit
+        became = f"by {change.after}" if change.after is not None else "by nothing"
+        summary = (
+            f"{change.name} {change.before} was replaced {became}: "
+            f"{distribution.name} {distribution.version} requires {requirement}."
+        )
+        remedy = (
+            f"Add `constraints: [{change.name}=={change.before}]` or `no_deps: true` at {failure.at}, "
+            f"or install {distribution.name} before {change.name}."
+        )
+        return failure.diagnosis("SP210", summary, remedy)
+    return None
+
+
+def overshot(failure: Failure) -> Diagnosis | None:
+    """SP211: the installer chose a build that the postcondition does not want, because the requirement admits it."""
+    if failure.exit_code != 0 or failure.reason not in (Reason.POSTCONDITION, Reason.REGRESSION):
+        return None
+    moved = [
+        it for it in failure.changes if it.after is not None and it.before != it.after and not _unnamed(failure, it)
+    ]
+    moved = [it for it in moved if silence(failure, it.name) < len(failure.unmet)]
+    moved.sort(key=lambda it: (silence(failure, it.name), it.name))
+    for change in moved:
+        wanted = next(it for it in failure.wishes.wanted if it.name == change.name)
+        summary = f'"{wanted.shown}" admits {change.name} {change.after}, which is what the installer chose.'
+        build = label(failure, change.name)
+        pin = f"{change.name}==VERSION+{build}" if build else f"{change.name}==VERSION"
+        remedy = f"Pin the version that is wanted at {failure.place('packages')}: {pin}."
+        return failure.diagnosis("SP211", summary, remedy, key="packages")
+    return None
+
+
+def _unnamed(failure: Failure, change: Change) -> bool:
+    return change.name not in failure.wishes.names and change.name not in failure.wishes.remove
+
+
+def _requiring(failure: Failure, change: Change) -> Iterator[tuple[Distribution, str]]:
+    """Yield who requires the package that moved: first those whose requirement the version from before did not meet."""
+    fresh = {it.name for it in failure.changes if it.before != it.after}
+    later = []
+    for distribution in failure.after:
+        if distribution.canonical not in fresh and distribution.canonical not in failure.wishes.names:
+            continue
+        for text in distribution.requires:
+            try:
+                requirement = Requirement(text)
+            except InvalidRequirement:
+                continue
+            if canonicalize_name(requirement.name) != change.name or _extra_only(requirement):
+                continue
+            plain = f"{requirement.name}{requirement.specifier}"
+            if change.before is not None and not admits(requirement, change.before):
+                yield distribution, plain
+            else:
+                later.append((distribution, plain))
+    yield from later
+
+
+def _extra_only(requirement: Requirement) -> bool:
+    return requirement.marker is not None and "extra" in str(requirement.marker)

@@ -1,0 +1,178 @@
+"""Installing Python packages into a virtual environment."""
+
+from dataclasses import dataclass
+
+from stackplan.actions import _pip, _uv
+from stackplan.actions._failure import records_query
+from stackplan.actions._install_failures import explain_failure
+from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
+from stackplan.actions._invocation import Invocation, listing
+from stackplan.actions._wishes import Installer, Wishes, read_wishes
+from stackplan.model.arguments import Arguments
+from stackplan.model.change import Held, State
+from stackplan.model.condition import Condition
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.distribution import distributions_query, package_state
+from stackplan.model.facts import Facts, Known, Query
+from stackplan.model.job import Job
+from stackplan.model.kind import ActionKind, CannotAct, Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPackages(ActionKind):
+    """Installs and removes packages with uv or pip, in an environment clean of the node's own settings.
+
+    `UV_*` and `PIP_*` variables and configuration files of the node are ignored unless `inherit_config: true`; proxies
+    are kept. An index with a password goes through the environment, never a command line. Afterwards
+    `environment_intact` is checked without being written down. What changed is told from the dist-info folders.
+    """
+
+    arguments: Arguments
+    wishes: Wishes
+
+    @classmethod
+    def read(cls, arguments: Arguments) -> "PythonPackages":
+        wishes = read_wishes(arguments)
+        if wishes.installer is Installer.PIP:
+            remedy = "use `installer: uv`, or remove the argument"
+            faults = [
+                Diagnosis(summary=f"`{key}` needs uv: {why}", at=arguments.place(key), remedy=remedy)
+                for key, why in _pip.impossible(wishes)
+            ]
+            if faults:
+                raise Invalid(faults)
+        return cls(arguments, wishes)
+
+    def describe(self) -> str:
+        wishes = self.wishes
+        does = []
+        if wishes.remove:
+            does.append(f"remove {listing(wishes.remove)}")
+        if wishes.installs:
+            verb = "reinstall" if wishes.reinstall else "upgrade" if wishes.upgrade else "install"
+            what = [it.shown for it in wishes.wanted]
+            if wishes.requirements is not None:
+                what.append(wishes.requirements.path or f"{wishes.requirements.count} requirements")
+            does.append(f"{verb} {listing(what)}")
+        return f"{', '.join(does)} in {wishes.venv}" if does else f"make the environment {wishes.venv}"
+
+    def queries(self) -> tuple[Query, ...]:
+        return (
+            self._installer_query(),
+            distributions_query(venv=self.wishes.venv),
+            records_query(self.wishes.venv),
+        )
+
+    def job(self, facts: Facts) -> Job | CannotAct:
+        answer = facts[self._installer_query()]
+        if not isinstance(answer, Known):
+            return CannotAct(f"it could not be found out what installs packages on this node: {answer.why}")
+        node = installer_facts(answer)
+        refusal = self._refusal(node)
+        if refusal is not None:
+            return refusal
+        making = node.kind in ("missing", "empty")
+        installer = self._installer(node, making=making)
+        if isinstance(installer, CannotAct):
+            return installer
+        build = _uv_line if installer is Installer.UV else _pip_line
+        return Job(tuple(invocation.stage() for invocation in build(self.wishes, node, making)))
+
+    def state(self, facts: Facts) -> State:
+        packages = package_state(facts[distributions_query(venv=self.wishes.venv)])
+        answer = facts[self._installer_query()]
+        if isinstance(answer, Known) and installer_facts(answer).kind == "environment":
+            return {**packages, ("environment", self.wishes.venv): Held("present")}
+        return packages
+
+    def implied(self) -> tuple[Condition, ...]:
+        at = self.arguments.at
+        arguments = Arguments({"venv": self.wishes.venv}, at, {("venv",): self.arguments.place("venv")})
+        return (Condition(kind="environment_intact", arguments=arguments, at=at),)
+
+    def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
+        answer = evidence.before[self._installer_query()]
+        node = installer_facts(answer) if isinstance(answer, Known) else None
+        return explain_failure(self.wishes, node, evidence)
+
+    def _installer_query(self) -> Query:
+        create = self.wishes.create
+        return installer_query(self.wishes.venv, None if create is None else create.python or "python3")
+
+    def _refusal(self, node: InstallerFacts) -> CannotAct | None:
+        """Return why nothing can be installed there, whatever the installer, or None."""
+        venv, at = self.wishes.venv, self.arguments.at
+        if node.kind in ("missing", "empty"):
+            if self.wishes.create is None:
+                what = "there is nothing at" if node.kind == "missing" else "there is an empty folder at"
+                remedy = (
+                    f'Correct `venv`, or add `create: {{python: "3.12"}}` at {at.line}:{at.column} to have it made.'
+                )
+                return CannotAct(f"{what} {venv}, where a virtual environment should be", remedy)
+            if node.kind == "missing" and not node.parent_writable:
+                return _not_allowed(node.user, node.parent.path, node.parent.owner)
+            return None if node.kind == "missing" or node.writable else _not_allowed(node.user, node.venv, node.owner)
+        if node.kind != "environment":
+            what = (
+                "a folder, but no virtual environment: it has no pyvenv.cfg" if node.kind == "folder" else "no folder"
+            )
+            return CannotAct(f"{venv} is {what}", f"Name an environment's folder in `venv` at {self._place('venv')}.")
+        if node.interpreter is None:
+            remedy = (
+                "Its Python was removed or moved; make the environment anew (`uv venv --clear`) in an earlier step."
+            )
+            return CannotAct(f"{venv}/bin/python leads nowhere", remedy)
+        return None if node.obstacle is None else _not_allowed(node.user, node.obstacle.path, node.obstacle.owner)
+
+    def _installer(self, node: InstallerFacts, *, making: bool) -> Installer | CannotAct:
+        """Return which installer does it, or why none can."""
+        stated = self.wishes.installer
+        pip = node.base_python_makes_environments if making else node.pip
+        if stated is not Installer.PIP and node.uv is not None:
+            return Installer.UV
+        if stated is Installer.UV:
+            remedy = f"Install uv for {node.user} on the node, or write `installer: pip` at {self._place('installer')}."
+            return CannotAct(f"there is no uv on the PATH of {node.user}, nor where its installers put it", remedy)
+        if not pip:
+            lack = f"no Python that makes environments ({self._base()})" if making else f"no pip in {self.wishes.venv}"
+            also = "" if stated is Installer.PIP else "no uv, and "
+            remedy = f"Install uv for {node.user} on the node"
+            if making:
+                return CannotAct(f"there is {also}{lack}", f"{remedy}, or Python's venv module (python3-venv).")
+            return CannotAct(
+                f"there is {also}{lack}", f"{remedy}, or run `{self.wishes.venv}/bin/python -m ensurepip`."
+            )
+        lacking = next(_pip.impossible(self.wishes), None)
+        if lacking is not None:
+            key, why = lacking
+            remedy = f"Install uv for {node.user} on the node, or remove `{key}` at {self._place(key)}."
+            return CannotAct(f"the node has pip but no uv, and `{key}` needs uv: {why}", remedy)
+        return Installer.PIP
+
+    def _base(self) -> str:
+        python = self.wishes.create.python if self.wishes.create is not None else None
+        return python or "python3"
+
+    def _place(self, key: str) -> str:
+        place = self.arguments.place(key)
+        return f"{place.line}:{place.column}"
+
+
+def _not_allowed(user: str, path: str, owner: str) -> CannotAct:
+    return CannotAct(f"{user} may not write {path}, which belongs to {owner}", f"Add `user: {owner}` to the step.")
+
+
+def _uv_line(wishes: Wishes, node: InstallerFacts, making: bool) -> tuple[Invocation, ...]:
+    python = wishes.create.python if wishes.create is not None else None
+    made = (_uv.create(wishes, node, python),) if making else ()
+    removed = (_uv.uninstall(wishes, node),) if wishes.remove and not making else ()
+    return (*made, *removed, *((_uv.install(wishes, node),) if wishes.installs else ()))
+
+
+def _pip_line(wishes: Wishes, node: InstallerFacts, making: bool) -> tuple[Invocation, ...]:
+    made = (_pip.create(wishes, node),) if making else ()
+    removed = (_pip.uninstall(wishes, node),) if wishes.remove and not making else ()
+    return (*made, *removed, *((_pip.install(wishes, node),) if wishes.installs else ()))
+
+
+KIND = PythonPackages
