@@ -92,7 +92,7 @@ def _play(scene: Scene, number: int, lab: Lab, state: Path, out: TextIO) -> Iter
     _say(out, f"\n━━ {number}  {scene.title}\n   {scene.story}\n\n$ stackplan {' '.join(words)}\n")
     status = _show([sys.executable, "-m", "stackplan", *words], {**os.environ, "STACKPLAN_STATE": str(state)}, out)
     _say(out, f"\n(exit status {status})")
-    report = _last_report(state)
+    report = last_report(state)
     if report is None:
         yield "expected a journal of the run, observed none"
     else:
@@ -110,7 +110,8 @@ def _show(argv: list[str], environment: Mapping[str, str], out: TextIO) -> int:
     return process.returncode
 
 
-def _last_report(state: Path) -> Report | None:
+def last_report(state: Path) -> Report | None:
+    """Return what the newest run in a state folder came to, from its journal; None when there is none."""
     journals = sorted((state / "runs").glob("*/events.jsonl"))
     return fold(read(journals[-1])) if journals else None
 

@@ -14,6 +14,7 @@ class LabNode:
     name: str
     port: int
     host_key: str
+    user: str = "ops"
 
 
 def variables(index_url: str) -> dict[str, str]:
@@ -49,7 +50,7 @@ def inventory_text(nodes: Sequence[LabNode], index_url: str, identity_file: Path
         fields: dict[str, str | int] = {
             "host": "127.0.0.1",
             "port": node.port,
-            "user": "ops",
+            "user": node.user,
             "identity_file": str(identity_file),
             "known_hosts": str(known_hosts),
         }
