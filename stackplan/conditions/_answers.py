@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from stackplan.model.facts import Answer, Failed, Known, Plain, Unknown
+from stackplan.model.matcher import Matcher
 from stackplan.model.verdict import Verdict, unknown
 
 
@@ -34,6 +35,12 @@ def one_line(text: str, longest: int = 200) -> str:
     """Return `text` as it fits on a line: line breaks shown as `\\n`, cut with an ellipsis."""
     line = text.strip().replace("\r", "").replace("\n", "\\n")
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def matching(subject: str, matcher: Matcher) -> str:
+    """Return in words that `subject` matches: `stdout is active`, `stdout contains 'active'`."""
+    verb = matcher.equals is None and (matcher.contains is not None or matcher.matches is not None)
+    return f"{subject} {matcher.text}" if verb else f"{subject} is {matcher.text or 'empty'}"
 
 
 def listed(texts: list[str] | tuple[str, ...], shown: int = 5) -> str:

@@ -38,6 +38,11 @@ class Environment:
         whose: dict[str, Value] = {"venv": self.venv} if self.venv is not None else {"python": self.python}
         return Query(kind, {**whose, **more})
 
+    @property
+    def expected(self) -> str:
+        """What has to be there before anything can be said of its packages."""
+        return "a virtual environment" if self.venv else "an interpreter"
+
     def absence(self, told: Mapping[str, Plain]) -> str | None:
         """Return why an answer knows of no environment here, None when there is one."""
         if not told["exists"]:

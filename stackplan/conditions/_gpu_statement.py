@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from stackplan.conditions._answers import listed
+from stackplan.conditions._answers import listed, matching
 from stackplan.model.facts import Plain
 from stackplan.model.matcher import Matcher
 from stackplan.model.quantity import size_text
@@ -48,7 +48,7 @@ class Statement:
 def matched(key: str, what: str, matcher: Matcher | None) -> Statement | None:
     if matcher is None:
         return None
-    return Statement(key, what, f"{what} {matcher.text}", matcher.text, lambda value: matcher.accepts(str(value)))
+    return Statement(key, what, matching(what, matcher), matcher.text, lambda value: matcher.accepts(str(value)))
 
 
 def roomy(size_bytes: int | None) -> Statement | None:
@@ -70,7 +70,7 @@ def sound(errors: int | None) -> Statement | None:
     if errors is None:
         return None
     expected = f"at most {errors}" if errors else "0"
-    text = f"{expected} uncorrected ECC errors on each GPU"
+    text = f"{expected if errors else 'no'} uncorrected ECC errors on each GPU"
     what = "count of ECC errors (is ECC off?)"
     return Statement("ecc_errors", what, text, expected, lambda value: isinstance(value, int) and value <= errors)
 

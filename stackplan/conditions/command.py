@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from stackplan.conditions._answers import mapping, one_line, unanswered
+from stackplan.conditions._answers import mapping, matching, one_line, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts, Plain, Query
@@ -54,8 +54,7 @@ class Command(ConditionKind):
 
     def describe(self) -> str:
         stated = [] if self.exit_code == 0 and (self.stdout or self.stderr) else [f"exits {self.exit_code}"]
-        stated += [f"prints {self.stdout.text}"] if self.stdout else []
-        stated += [f"prints {self.stderr.text} on stderr"] if self.stderr else []
+        stated += [matching(word, it) for word, it in (("stdout", self.stdout), ("stderr", self.stderr)) if it]
         return f"`{self._shown}` {' and '.join(stated)}"
 
     def queries(self) -> tuple[Query, ...]:
@@ -101,8 +100,7 @@ class Command(ConditionKind):
         return not_held(text, expected=f"exit status {self.exit_code}", observed=observed, evidence=last)
 
     def _printed(self, stream: str, matcher: Matcher, told: Mapping[str, Plain]) -> Verdict:
-        where = "" if stream == "stdout" else " on stderr"
-        text = f"`{self._shown}` prints {matcher.text}{where}"
+        text = matching(f"`{self._shown}` {stream}", matcher)
         printed = str(told[stream])
         observed = one_line(printed) or "nothing"
         if matcher.accepts(printed):

@@ -54,7 +54,7 @@ class EnvironmentIntact(ConditionKind):
         if told is None:
             return unanswered(text, facts[self._query])
         if (absence := self.environment.absence(told)) is not None:
-            return not_held(text, expected=text, observed=absence)
+            return not_held(text, expected=self.environment.expected, observed=absence)
         findings = _findings(told)
         evidence = f"{told['files']} files of {told['distributions']} distributions in {self.environment}"
         faults = [_worded(kind, findings[kind]) for kind in _WORDS if kind in findings]

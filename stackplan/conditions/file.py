@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from stackplan.conditions._answers import mapping, one_line, unanswered
+from stackplan.conditions._answers import mapping, matching, one_line, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts, Plain, Query
@@ -64,7 +64,7 @@ class File(ConditionKind):
             self.owner and f"belongs to {self.owner}",
             self.group and f"belongs to group {self.group}",
             self.sha256 and f"has sha256 {self.sha256[:12]}…",
-            self.content and f"content {one_line(self.content.text, 80)}",
+            self.content and one_line(matching("content", self.content), 80),
             self.target and f"leads to {self.target}",
         )
         return f"{self.path} {' and '.join(part for part in stated if part) or 'exists'}"
@@ -82,7 +82,8 @@ class File(ConditionKind):
             return _absence(text, told)
         if not told["exists"] and (link is None or not self._speaks_of_link_alone):
             observed = "nothing there" if link is None else f"a link to {link}, which leads nowhere"
-            return not_held(text, expected=text, observed=observed, evidence=str(told["path"]))
+            wanted = f"a {self.type}" if self.type else "something there"
+            return not_held(text, expected=wanted, observed=observed, evidence=str(told["path"]))
         parts = self._parts(told)
         return conjunction(text, parts) if parts else held(text, observed=_kind(told), evidence=str(told["path"]))
 
@@ -130,7 +131,7 @@ class File(ConditionKind):
         )
 
     def _content(self, wanted: Matcher, told: Mapping[str, Plain]) -> Verdict:
-        text = f"{self.path} content {one_line(wanted.text, 80)}"
+        text = f"{self.path} {one_line(matching('content', wanted), 80)}"
         if told["type"] != "file":
             return not_held(text, expected=wanted.text, observed=f"a {_kind(told)}")
         if told["content_fault"] is not None:

@@ -50,7 +50,8 @@ class Nvcc(ConditionKind):
         path = str(told["path"])
         if not told["exists"]:
             observed = f"{path} leads to {told['leads_to']}, which is missing" if told["leads_to"] else f"no {path}"
-            return not_held(text, expected=text, observed=observed)
+            wanted = self.release or (self.version and self.version.text) or "a compiler"
+            return not_held(text, expected=wanted, observed=observed)
         release, version = str(told["release"]), str(told["version"])
         evidence = f"nvcc {version} at {path}"
         parts = []

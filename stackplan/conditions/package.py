@@ -64,12 +64,18 @@ class Package(ConditionKind):
         if told is None or not isinstance(answer, Known):
             return unanswered(text, answer)
         if (absence := self.environment.absence(told)) is not None:
-            return not_held(text, expected=text, observed=absence)
+            return not_held(text, expected=self.environment.expected, observed=absence)
         wanted = canonicalize_name(self.name)
         return self._judge(text, [it for it in distributions(answer) if it.canonical == wanted])
 
     def state(self, facts: Facts) -> State:
         return package_state(facts[self.environment.distributions])
+
+    @property
+    def _wanted(self) -> str:
+        if self.absent:
+            return "not installed"
+        return " and ".join(part for part in (self.version and self.version.text, self.local) if part) or "installed"
 
     @property
     def _label(self) -> str:
@@ -79,15 +85,16 @@ class Package(ConditionKind):
         where = str(self.environment)
         if len(found) > 1:
             folders = ", ".join(it.folder for it in found)
-            return not_held(text, expected=text, observed=f"installed {len(found)} times: {folders}", evidence=where)
+            expected = self._wanted if self.absent else f"{self._wanted}, once"
+            return not_held(text, expected=expected, observed=f"{len(found)} times: {folders}", evidence=where)
         if not found and self.absent:
             return held(text, observed="not installed", evidence=where)
         if not found:
-            return not_held(text, expected=text, observed="not installed", evidence=where)
+            return not_held(text, expected=self._wanted, observed="not installed", evidence=where)
         (it,) = found
         evidence = f"{it.name} {it.version} in {where}"
         if self.absent:
-            return not_held(text, expected="not installed", observed=it.version, evidence=evidence)
+            return not_held(text, expected=self._wanted, observed=it.version, evidence=evidence)
         parts = self._parts(it, evidence)
         return self._broken(text, it) or (
             conjunction(text, parts) if parts else held(text, observed=it.version, evidence=evidence)
@@ -99,7 +106,9 @@ class Package(ConditionKind):
             return unknown(text, why=f"{it.folder}/METADATA in {self.environment} cannot be read")
         if it.fault in ("missing-metadata", "incomplete-metadata"):
             broken = "has no METADATA" if it.fault == "missing-metadata" else "has a METADATA without name or version"
-            return not_held(text, expected=text, observed=f"{it.folder} {broken}", evidence=str(self.environment))
+            return not_held(
+                text, expected=self._wanted, observed=f"{it.folder} {broken}", evidence=str(self.environment)
+            )
         return None
 
     def _parts(self, it: Distribution, evidence: str) -> tuple[Verdict, ...]:

@@ -57,7 +57,7 @@ class PackagesConsistent(ConditionKind):
         if told is None or not isinstance(answer, Known):
             return unanswered(text, answer)
         if (absence := self.environment.absence(told)) is not None:
-            return not_held(text, expected=text, observed=absence)
+            return not_held(text, expected=self.environment.expected, observed=absence)
         found = distributions(answer)
         problems = tuple(
             problem
@@ -66,7 +66,7 @@ class PackagesConsistent(ConditionKind):
             for problem in _problems(it, found, _markers(told))
         )
         if not problems:
-            return held(text, observed=f"{len(found)} distributions", evidence=str(self.environment))
+            return held(text, observed=f"all met ({len(found)} installed)", evidence=str(self.environment))
         return not_held(
             text,
             expected=listed([it.wanted for it in problems]),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from stackplan.conditions._answers import mapping, one_line, unanswered
+from stackplan.conditions._answers import mapping, matching, one_line, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
@@ -46,7 +46,8 @@ class Python(ConditionKind):
         )
 
     def describe(self) -> str:
-        return f"{one_line(self.expr, 80)} is {'true' if self.matcher is None else self.matcher.text}"
+        expr = one_line(self.expr, 80)
+        return f"{expr} is true" if self.matcher is None else matching(expr, self.matcher)
 
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)
@@ -58,7 +59,7 @@ class Python(ConditionKind):
         if told is None:
             return unanswered(text, facts[self._query], expected=expected)
         if (fault := self.environment.without_interpreter(told)) is not None:
-            return not_held(text, expected=expected, observed=fault)
+            return not_held(text, expected="an interpreter", observed=fault)
         value, where = str(told["text"]), str(self.environment)
         # YAML writes a truth value in small letters, Python in a capital: either form may stand in the playbook.
         forms = {value, value.lower()} if told["type"] == "bool" else {value}

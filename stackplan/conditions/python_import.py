@@ -51,7 +51,7 @@ class PythonImport(ConditionKind):
         if told is None:
             return unanswered(text, facts[self._query])
         if (fault := self.environment.without_interpreter(told)) is not None:
-            return not_held(text, expected=text, observed=fault)
+            return not_held(text, expected="an interpreter", observed=fault)
         failed = {name: line for name, line in _lines(told).items() if line is not None}
         where = str(self.environment)
         if not failed:

@@ -60,9 +60,11 @@ class Torch(ConditionKind):
         if told is None:
             return unanswered(text, answer, expected=self.cuda)
         if (absence := self.environment.absence(told)) is not None:
-            return not_held(text, expected=text, observed=absence)
+            return not_held(text, expected=self.environment.expected, observed=absence)
         if not told["installed"]:
-            return not_held(text, expected=text, observed=self._missing(facts), evidence=str(self.environment))
+            return not_held(
+                text, expected="torch installed", observed=self._missing(facts), evidence=str(self.environment)
+            )
         version = str(told["version"])
         evidence = f"torch {version} in {self.environment}"
         parts = tuple(part for part in (self._cuda(told, evidence), self._version(version, evidence)) if part)
