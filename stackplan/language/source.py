@@ -1,0 +1,81 @@
+"""The lines of the files that were read, and the caret under what a diagnosis is about."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.location import Location
+
+Sources = Mapping[str, tuple[str, ...]]
+"""By path as it stands in locations: the file's lines."""
+
+_WIDEST = 240
+"""Characters of a line that a message still shows."""
+
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
+_KEY = re.compile(r"[^\s\[\]{},#&*!|>'\"%@`][^\s:,\[\]{}]*(?=\s*:(?:\s|$))")
+_PLAIN = re.compile(r".+?(?=\s+#|\s*$)")
+_PLAIN_IN_FLOW = re.compile(r".+?(?=\s+#|\s*[,\[\]{}]|\s*$)")
+
+
+def lines(text: str) -> tuple[str, ...]:
+    """Return the lines as YAML counts them, and therefore as locations do."""
+    return tuple(re.split(r"\r\n|\n", text))
+
+
+def annotate(diagnoses: Iterable[Diagnosis], sources: Sources) -> list[Diagnosis]:
+    """Return the diagnoses with the line that each is about, and how much of it to underline; others as they are."""
+    return [_annotated(it, sources) for it in diagnoses]
+
+
+def invalid(diagnoses: Iterable[Diagnosis], sources: Sources) -> Invalid:
+    """Return (for raising) the diagnoses with their lines."""
+    return Invalid(annotate(diagnoses, sources))
+
+
+def _annotated(diagnosis: Diagnosis, sources: Sources) -> Diagnosis:
+    at = diagnosis.at
+    if at is None or diagnosis.source is not None:
+        return diagnosis
+    found = sources.get(at.path, ())
+    if not 0 < at.line <= len(found):
+        return diagnosis
+    line = found[at.line - 1]
+    if len(line) > _WIDEST:
+        # A caret would point far off the screen.
+        return diagnosis
+    return replace(diagnosis, source=line, span=max(diagnosis.span, span(line, at.column)))
+
+
+def span(line: str, column: int) -> int:
+    """Return how many characters the key or value that begins at `column` takes on its line, at least one."""
+    start = column - 1
+    for pattern in (_QUOTED, _KEY, _PLAIN_IN_FLOW if _in_flow(line[:start]) else _PLAIN):
+        if match := pattern.match(line, start):
+            return max(1, len(match[0]))
+    return 1
+
+
+def _in_flow(before: str) -> bool:
+    bare = _QUOTED.sub("", before)
+    return bare.count("{") + bare.count("[") > bare.count("}") + bare.count("]")
+
+
+def find(name: str, at: Location, sources: Sources) -> Location:
+    """Return where `name` stands as a word at or after `at`, within the text that begins there; else `at` itself."""
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    found = sources.get(at.path, ())
+    indent = _indent(found[at.line - 1]) if 0 < at.line <= len(found) else 0
+    for number in range(at.line, len(found) + 1):
+        line = found[number - 1]
+        if number > at.line and line.strip() and _indent(line) <= indent:
+            break
+        start = at.column - 1 if number == at.line else 0
+        if match := word.search(line, start):
+            return Location(at.path, number, match.start() + 1)
+    return at
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -1,0 +1,381 @@
+"""From text to a tree whose every part knows its line and column; nothing here knows what a playbook is.
+
+The tree is built from the parser's events one by one, so that no depth, alias or cycle of a hostile file can exhaust
+anything. Scalars stay as they were written: `13.0`, `0644` and `on` are texts here, and become later what their field
+wants.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from stackplan.language import source
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.location import Location
+
+LARGEST_BYTES = 1024 * 1024
+DEEPEST = 64
+MOST_ALIASED = 20_000
+"""Parts that aliases may add to a file all together: an "alias bomb" asks for billions."""
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Line ends are LF or CR LF: what else YAML 1.1 takes for one (CR alone, NEL, LS, PS) would shift all later positions.
+_READABLE = "\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+_UNREADABLE = re.compile(f"[^{_READABLE}]|\r(?!\n)")
+_SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
+_TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
+_COLLECTION_TAGS = {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+_NULLS = {"", "~", "null", "Null", "NULL"}
+
+
+@dataclass(frozen=True, slots=True)
+class YamlScalar:
+    """A scalar as it was written; `quoted` also of block scalars and of those tagged `!!str`."""
+
+    text: str
+    at: Location
+    quoted: bool = False
+
+    @property
+    def is_null(self) -> bool:
+        return not self.quoted and self.text in _NULLS
+
+
+@dataclass(frozen=True, slots=True)
+class YamlSequence:
+    items: "tuple[Tree, ...]"
+    at: Location
+
+
+@dataclass(frozen=True, slots=True)
+class YamlMapping:
+    entries: "tuple[tuple[YamlScalar, Tree], ...]"
+    at: Location
+
+    def get(self, key: str) -> "Tree | None":
+        return next((value for name, value in self.entries if name.text == key), None)
+
+    def key_at(self, key: str) -> Location:
+        """Return where the key stands, or where the mapping begins when it is not in it."""
+        return next((name.at for name, _ in self.entries if name.text == key), self.at)
+
+
+Tree: TypeAlias = YamlScalar | YamlSequence | YamlMapping
+
+
+def read(path: Path, *, named: str | None = None) -> Tree:
+    """Return the tree of a file, its locations bearing `named`. Raise Invalid for what cannot be read."""
+    name = named or str(path)
+    return read_text(decode(read_bytes(path, name), name), name)
+
+
+def read_bytes(path: Path, named: str) -> bytes:
+    """Return the bytes of a file of bounded size. Raise Invalid when there is none that can be read."""
+    try:
+        if path.is_dir():
+            raise Invalid([Diagnosis(summary=f"`{named}` is a folder", expected="a YAML file")])
+        with path.open("rb") as file:
+            data = file.read(LARGEST_BYTES + 1)
+    except FileNotFoundError:
+        raise Invalid([Diagnosis(summary=f"there is no file `{named}`")]) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Invalid([Diagnosis(summary=f"`{named}` cannot be read: {reason}")]) from error
+    if len(data) > LARGEST_BYTES:
+        remedy = "move steps to a file of their own and `include` it"
+        summary = f"`{named}` is too large to be a playbook, an inventory or a file of variables"
+        raise Invalid([Diagnosis(summary=summary, expected="at most 1 MiB", at=Location(named, 1, 1), remedy=remedy)])
+    return data
+
+
+def decode(data: bytes, named: str) -> str:
+    """Return the text of UTF-8 bytes. Raise Invalid with the place of the first byte or character that is not text."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        summary = "the file is not UTF-8 from here on"
+        remedy = "save it as UTF-8 without a byte order mark"
+        observed = f"the byte 0x{data[error.start]:02x}"
+        diagnosis = Diagnosis(
+            summary=summary, expected="UTF-8", observed=observed, at=_at(before, named), remedy=remedy
+        )
+        raise Invalid([diagnosis]) from error
+    text = text.removeprefix("\ufeff")
+    if match := _UNREADABLE.search(text):
+        summary = "a control character stands here"
+        observed = f"U+{ord(match[0]):04X}"
+        remedy = 'remove it, or write it as an escape in double quotes, such as "\\x1b"'
+        diagnosis = Diagnosis(summary=summary, observed=observed, at=_at(text[: match.start()], named), remedy=remedy)
+        raise Invalid([diagnosis])
+    return text
+
+
+def read_text(text: str, path: str) -> Tree:
+    """Return the tree of a text. Raise Invalid with every fault of its structure, each at its place."""
+    builder = _Builder(path)
+    try:
+        for event in _events(text):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        # What was noticed before the parser gave up is worth saying as well.
+        builder.diagnoses.append(_worded(error, text, path))
+    except yaml.YAMLError as error:
+        builder.diagnoses.append(Diagnosis(summary=f"this is not YAML: {error}", at=Location(path, 1, 1)))
+    except _Hopeless as error:
+        builder.diagnoses.append(error.diagnosis)
+    if builder.diagnoses:
+        raise source.invalid(builder.diagnoses, {path: source.lines(text)})
+    if builder.root is None:
+        raise Invalid([Diagnosis(summary="the file is empty", expected="a YAML mapping", at=Location(path, 1, 1))])
+    return builder.root
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
+    return events
+
+
+def _at(before: str, path: str) -> Location:
+    """Return the location of what follows the text `before`."""
+    return Location(path, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+class _Hopeless(Exception):
+    """Reading cannot go on after this; never leaves the module."""
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.diagnosis = diagnosis
+        super().__init__(diagnosis.summary)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not come yet; `key` waits for its value. `size` and `depth` are those of its parts."""
+
+    at: Location
+    anchor: str | None
+    mapping: bool
+    items: list[Tree] = field(default_factory=list)
+    entries: list[tuple[YamlScalar, Tree]] = field(default_factory=list)
+    names: dict[str, Location] = field(default_factory=dict)
+    key: YamlScalar | None = None
+    waiting: bool = False
+    size: int = 1
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    tree: Tree
+    size: int
+    depth: int
+
+
+class _Builder:
+    """Puts the parser's events together; collects what is wrong and stops only where going on makes no sense."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.diagnoses: list[Diagnosis] = []
+        self.root: Tree | None = None
+        self._open: list[_Open] = []
+        self._anchored: dict[str, _Anchored | None] = {}
+        self._aliased = 0
+        self._documents = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._start(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._end()
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(event)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                remedy = "keep one document a file; `include` others"
+                raise _Hopeless(self._fault("a second document begins here", event, remedy=remedy))
+
+    def _place(self, event: yaml.Event) -> Location:
+        return _marked(event.start_mark, self.path)
+
+    def _fault(self, summary: str, event: yaml.Event, **words: str | None) -> Diagnosis:
+        return Diagnosis(summary=summary, at=self._place(event), **words)  # type: ignore[arg-type]
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        text, quoted = event.value, bool(event.style)
+        if event.tag is not None:
+            quoted = True
+            if event.tag not in _TEXT_TAGS:
+                self.diagnoses.append(self._tag(event))
+        if _SURROGATE_OR_NUL.search(text):
+            summary = "this text holds a character that no file or terminal can take"
+            self.diagnoses.append(self._fault(summary, event, remedy="remove the escape such as `\\0` or `\\ud800`"))
+            text = ""
+        scalar = YamlScalar(text, self._place(event), quoted)
+        if event.anchor is not None:
+            self._anchored[event.anchor] = _Anchored(scalar, 1, 0)
+        self._add(scalar, 1, 0)
+
+    def _tag(self, event: yaml.ScalarEvent | yaml.MappingStartEvent | yaml.SequenceStartEvent) -> Diagnosis:
+        shown = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+        return self._fault(
+            f"the tag `{shown}` is not read", event, remedy="take it away: a field says itself what it holds"
+        )
+
+    def _start(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        if len(self._open) >= DEEPEST:
+            expected = f"at most {DEEPEST} levels"
+            raise _Hopeless(self._fault("lists and mappings are nested too deeply here", event, expected=expected))
+        if event.tag is not None and event.tag not in _COLLECTION_TAGS:
+            self.diagnoses.append(self._tag(event))
+        self._refuse_as_key(event)
+        if event.anchor is not None:
+            self._anchored[event.anchor] = None
+        self._open.append(_Open(self._place(event), event.anchor, isinstance(event, yaml.MappingStartEvent)))
+
+    def _refuse_as_key(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        parent = self._open[-1] if self._open else None
+        if parent is None or not parent.mapping or parent.waiting:
+            return
+        at = self._place(event)
+        if event.flow_style and (at.line, at.column) == (parent.at.line, parent.at.column + 1):
+            remedy = 'put the template in quotes: "{{ name }}"'
+            raise _Hopeless(Diagnosis(summary="a template without quotes is not a text", at=parent.at, remedy=remedy))
+        kind = "mapping" if isinstance(event, yaml.MappingStartEvent) else "list"
+        raise _Hopeless(self._fault(f"a {kind} cannot be a key", event, expected="a text"))
+
+    def _end(self) -> None:
+        done = self._open.pop()
+        mapping, sequence = tuple(done.entries), tuple(done.items)
+        tree = YamlMapping(mapping, done.at) if done.mapping else YamlSequence(sequence, done.at)
+        if done.anchor is not None:
+            self._anchored[done.anchor] = _Anchored(tree, done.size, done.depth)
+        self._add(tree, done.size, done.depth)
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        if event.anchor not in self._anchored:
+            raise _Hopeless(self._fault(f"there is no anchor `&{event.anchor}` before this alias", event))
+        anchored = self._anchored[event.anchor]
+        if anchored is None:
+            summary = f"the alias `*{event.anchor}` stands inside of what it repeats"
+            raise _Hopeless(self._fault(summary, event, remedy="write out what is meant"))
+        self._aliased += anchored.size
+        if self._aliased > MOST_ALIASED or len(self._open) + anchored.depth > DEEPEST:
+            expected = f"aliases that add at most {MOST_ALIASED} parts to the file"
+            raise _Hopeless(self._fault("the aliases of this file expand to too much", event, expected=expected))
+        self._add(anchored.tree, anchored.size, anchored.depth, event)
+
+    def _add(self, tree: Tree, size: int, depth: int, alias: yaml.AliasEvent | None = None) -> None:
+        if not self._open:
+            self.root = tree
+            return
+        parent = self._open[-1]
+        parent.size += size
+        parent.depth = max(parent.depth, depth + 1)
+        if not parent.mapping:
+            parent.items.append(tree)
+        elif not parent.waiting:
+            self._key(parent, tree, alias)
+        else:
+            if parent.key is not None:
+                parent.entries.append((parent.key, tree))
+            parent.key, parent.waiting = None, False
+
+    def _key(self, parent: _Open, tree: Tree, alias: yaml.AliasEvent | None) -> None:
+        parent.waiting = True
+        if not isinstance(tree, YamlScalar):
+            assert alias is not None
+            self.diagnoses.append(self._fault("what this alias repeats cannot be a key", alias, expected="a text"))
+        elif not tree.quoted and tree.text == "<<":
+            remedy = "write the keys out, or put them into `defaults` or `vars`"
+            self.diagnoses.append(Diagnosis(summary="merge keys are not read", at=tree.at, remedy=remedy))
+        elif not tree.quoted and tree.text == "":
+            self.diagnoses.append(Diagnosis(summary="a key is missing before this colon", at=tree.at))
+        elif (first := parent.names.get(tree.text)) is not None:
+            summary = f"`{tree.text}` stands twice in this mapping"
+            where = f"the first one stands at {first.line}:{first.column}"
+            remedy = "keep one of the two"
+            self.diagnoses.append(Diagnosis(summary=summary, at=tree.at, observed=where, remedy=remedy))
+        else:
+            parent.names[tree.text] = tree.at
+            parent.key = tree
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """For the parser's complaints that match: what to say instead; `opened` points at where the broken part begins."""
+
+    pattern: str
+    summary: str
+    remedy: str | None = None
+    opened: bool = False
+
+
+_WORDINGS = (
+    _Wording(
+        "mapping values are not allowed",
+        "a colon followed by a space cannot stand inside a text without quotes",
+        "put the text in quotes, or mend the indentation",
+    ),
+    _Wording("could not find expected ':'", "this is a key without a colon", "write `key: value`"),
+    _Wording("unexpected end of stream", "a quote that is opened here is never closed", "close it", opened=True),
+    _Wording(
+        r"did not find expected ',' or",
+        "a bracket that is opened here is not closed, or a comma is missing",
+        opened=True,
+    ),
+    _Wording(
+        "did not find expected key|block end",
+        "this does not fit the mapping that it stands in",
+        "give it its neighbours' indentation; a text that begins with a quote or bracket goes into quotes as a whole",
+    ),
+    _Wording(
+        "did not find expected '-' indicator",
+        "this does not fit the list that it stands in",
+        "give it the indentation of the other items",
+    ),
+    _Wording("did not find expected node content", "a value is missing here"),
+    _Wording("nesting depth", "lists and mappings are nested too deeply here"),
+)
+
+
+def _worded(error: yaml.MarkedYAMLError, text: str, path: str) -> Diagnosis:
+    """Return the parser's complaint in words that say what to mend."""
+    at = _marked(error.problem_mark or error.context_mark, path)
+    problem = str(error.problem or error.context or "no reason given")
+    character = _character(text, at)
+    if character == "\t":
+        return Diagnosis(summary="a tab stands here", expected="spaces", at=at, remedy="indent with spaces")
+    if "cannot start any token" in problem and character:
+        summary = f"a text cannot begin with `{character}`"
+        return Diagnosis(summary=summary, at=at, remedy="put the text in quotes")
+    wording = next((it for it in _WORDINGS if re.search(it.pattern, problem)), None)
+    if wording is None:
+        return Diagnosis(summary=f"this is not YAML: {problem}", at=at, causes=_context(error))
+    if wording.opened and error.context_mark is not None:
+        return Diagnosis(summary=wording.summary, at=_marked(error.context_mark, path), remedy=wording.remedy)
+    return Diagnosis(summary=wording.summary, at=at, causes=_context(error), remedy=wording.remedy)
+
+
+def _marked(mark: Any, path: str) -> Location:
+    return Location(path, mark.line + 1, mark.column + 1) if mark is not None else Location(path, 1, 1)
+
+
+def _context(error: yaml.MarkedYAMLError) -> tuple[str, ...]:
+    if error.context is None or error.context_mark is None:
+        return ()
+    return (f"{error.context}, which began at {error.context_mark.line + 1}:{error.context_mark.column + 1}",)
+
+
+def _character(text: str, at: Location) -> str:
+    found = source.lines(text)
+    line = found[at.line - 1] if at.line <= len(found) else ""
+    return line[at.column - 1 : at.column]
