@@ -65,6 +65,6 @@ def test_verify_of_25_conditions_is_two_round_trips(proxied, monkeypatch):
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     from stackplan.cli.main import main  # noqa: PLC0415 - after the environment is set
 
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["verify", os.fspath(site.playbook(five_steps())), "-i", os.fspath(site.inventory), "--format", "json"])
     assert counted == [(1, 2)]
