@@ -50,7 +50,7 @@ def _told_below(node: NodeReport) -> bool:
     """Return whether the node's message says what its preconditions, or the step that stopped it, say in full."""
     if node.reason is Reason.PRECONDITION and node.stopped_at is None and _unmet(node.preconditions):
         return True
-    return any(step.id == node.stopped_at and step.message == node.message for step in node.steps)
+    return any(step.message == node.message for step in node.steps)
 
 
 def _preconditions(node: NodeReport, width: int, paint: Paint) -> list[str]:

@@ -1,0 +1,42 @@
+"""`stackplan facts`: what a playbook asks of each node, recorded for planning without the nodes."""
+
+from pathlib import Path
+
+import click
+
+from stackplan.cli.failure import UNREACHABLE
+from stackplan.cli.output import result, say
+from stackplan.cli.preparation import prepare
+from stackplan.cli.selection import Selection, selection_options
+from stackplan.engine.clock import SystemClock
+from stackplan.engine.consult import Survey
+from stackplan.engine.gather import record
+from stackplan.reports.safe import safe, safe_paragraphs
+
+
+@click.command("facts")
+@click.argument("playbook")
+@selection_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="Where to write a file for each node.",
+)
+def command(playbook: str, selection: Selection, folder: Path) -> int:
+    """Record what PLAYBOOK asks of each node, a file a node; `stackplan plan --facts DIR` plans on them."""
+    prepared = prepare(playbook, selection)
+    survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
+    status = 0
+    for node, found in record(prepared.targets, prepared.connect, survey, folder).items():
+        if isinstance(found, Path):
+            result(f"{safe(str(found))}\n")
+            continue
+        status = UNREACHABLE
+        say(f"{safe(node)}: {safe_paragraphs(prepared.redactor.text(found.summary))}")
+        if found.remedy:
+            say(f"  {safe_paragraphs(found.remedy)}")
+    return status

@@ -1,0 +1,117 @@
+"""From words on the command line to what the engine takes: the playbook, and that of each node, rendered and bound."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackplan.cli.places import find_playbook, nearest_inventory
+from stackplan.cli.selection import Selection
+from stackplan.cli.steps import narrowed
+from stackplan.connection.connect import connect
+from stackplan.connection.options import ConnectOptions
+from stackplan.connection.session import Session
+from stackplan.engine.bind import bind
+from stackplan.engine.rollout import Target
+from stackplan.language import inventory as inventories
+from stackplan.language import playbook as playbooks
+from stackplan.language import source
+from stackplan.language.pattern import select
+from stackplan.language.secrets import Secrets
+from stackplan.language.template import render
+from stackplan.language.variables import scope
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.node import Inventory, Node
+from stackplan.model.playbook import Playbook
+from stackplan.model.secret import Redactor
+
+MOST_NAMES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What a command works on. `redactor` knows every secret that any node's playbook holds."""
+
+    playbook: Playbook
+    targets: tuple[Target, ...]
+    redactor: Redactor
+    connect: Callable[[Node], Session]
+
+
+def prepare(name: str, selection: Selection, only: tuple[str, ...] = (), first: str | None = None) -> Prepared:
+    """Return everything that is known before a node is asked. Raise Invalid with all that is wrong."""
+    path = find_playbook(name, selection.inventory, Path.cwd())
+    playbook = narrowed(playbooks.read(path), only, first)
+    nodes = _nodes(playbook, path, selection)
+    secrets = Secrets()
+    targets = _targets(playbook, nodes, selection, secrets)
+    options = ConnectOptions(accept_new=selection.accept_new)
+    return Prepared(
+        playbook=playbook,
+        targets=targets,
+        redactor=Redactor(secrets.revealed()),
+        connect=lambda node: connect(node, options),
+    )
+
+
+def _nodes(playbook: Playbook, path: Path, selection: Selection) -> tuple[Node, ...]:
+    """Return the nodes that the playbook names and the selection leaves; those named by hand are all meant."""
+    inventory = _inventory(path, selection)
+    patterns = playbook.nodes if inventory.path is not None else ("all",)
+    nodes = select(inventory, patterns)
+    if selection.limit:
+        left = {node.name for node in select(inventory, selection.limit)}
+        nodes = tuple(node for node in nodes if node.name in left)
+    if nodes:
+        return nodes
+    summary = f"no node is left of `{', '.join(patterns)}`"
+    remedy = "the playbook's `nodes` and `--limit` have none in common" if selection.limit else None
+    raise Invalid([Diagnosis(summary=summary, expected="at least one node", remedy=remedy)])
+
+
+def _inventory(path: Path, selection: Selection) -> Inventory:
+    given = [
+        flag
+        for flag, value in (("-i", selection.inventory), ("-n", selection.nodes), ("--local", selection.local))
+        if value
+    ]
+    if len(given) > 1:
+        summary = f"{' and '.join(f'`{flag}`' for flag in given)} cannot be used together"
+        remedy = "`-n` and `--local` need no inventory; to narrow one down, use `-l`"
+        raise Invalid([Diagnosis(summary=summary, remedy=remedy)])
+    if selection.local:
+        return inventories.local()
+    if selection.nodes:
+        return inventories.named(selection.nodes)
+    found = selection.inventory or nearest_inventory(path)
+    if found is None:
+        summary = "there is no inventory"
+        expected = "an inventory.yaml in the playbook's folder or above it"
+        remedy = "name one with `-i FILE`, or nodes with `-n USER@HOST`, or this machine with `--local`"
+        raise Invalid([Diagnosis(summary=summary, expected=expected, remedy=remedy)])
+    return inventories.read(found)
+
+
+def _targets(playbook: Playbook, nodes: tuple[Node, ...], selection: Selection, secrets: Secrets) -> tuple[Target, ...]:
+    """Return each node with its playbook rendered and bound. Raise Invalid with what is wrong for any of them."""
+    targets: list[Target] = []
+    wrong: dict[Diagnosis, list[str]] = {}
+    for node in nodes:
+        try:
+            own = scope(playbook, node, selection.variable_files, selection.assignments, secrets=secrets)
+            rendered = render(playbook, own)
+            skipped = tuple(step.id for step in rendered.steps if step.skipped)
+            targets.append(Target(node, bind(rendered, skipped)))
+        except Invalid as invalid:
+            for diagnosis in source.annotate(invalid.diagnoses, playbook.sources):
+                wrong.setdefault(diagnosis, []).append(node.name)
+    if wrong:
+        raise Invalid([_said_of(diagnosis, found, len(nodes)) for diagnosis, found in wrong.items()])
+    return tuple(targets)
+
+
+def _said_of(diagnosis: Diagnosis, found: list[str], nodes: int) -> Diagnosis:
+    """Return the diagnosis with the nodes that it is about, unless it is about all of them."""
+    if len(found) == nodes:
+        return diagnosis
+    names = ", ".join(found[:MOST_NAMES]) + (" …" if len(found) > MOST_NAMES else "")
+    return replace(diagnosis, summary=f"{diagnosis.summary} (on {names})")
