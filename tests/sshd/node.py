@@ -1,8 +1,8 @@
 """A node served by OpenSSH's sshd.
 
 As root, sshd runs in a mount namespace of its own: /usr/local is an overlay whose changes vanish with the node,
-/run is empty, and /etc/passwd has a user `ops` whose home is the node's sandbox. Without root it is a plain sshd for the
-current user, with HOME set to the sandbox; what such a node does outside its sandbox is not held apart.
+/run is empty, and /etc/passwd has a user `ops` whose home is the node's sandbox. Without root it is a plain sshd for
+the current user, with HOME set to the sandbox; what such a node does outside its sandbox is not held apart.
 """
 
 import contextlib
