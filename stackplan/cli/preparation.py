@@ -15,7 +15,7 @@ from stackplan.engine.rollout import Target
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
-from stackplan.language.pattern import select
+from stackplan.language.pattern import narrow, select
 from stackplan.language.secrets import Secrets
 from stackplan.language.template import render
 from stackplan.language.variables import scope
@@ -56,16 +56,9 @@ def prepare(name: str, selection: Selection, only: tuple[str, ...] = (), first: 
 def _nodes(playbook: Playbook, path: Path, selection: Selection) -> tuple[Node, ...]:
     """Return the nodes that the playbook names and the selection leaves; those named by hand are all meant."""
     inventory = _inventory(path, selection)
-    patterns = playbook.nodes if inventory.path is not None else ("all",)
-    nodes = select(inventory, patterns)
-    if selection.limit:
-        left = {node.name for node in select(inventory, selection.limit)}
-        nodes = tuple(node for node in nodes if node.name in left)
-    if nodes:
-        return nodes
-    summary = f"no node is left of `{', '.join(patterns)}`"
-    remedy = "the playbook's `nodes` and `--limit` have none in common" if selection.limit else None
-    raise Invalid([Diagnosis(summary=summary, expected="at least one node", remedy=remedy)])
+    by_hand = bool(selection.nodes) or selection.local
+    nodes = select(inventory, ("all",) if by_hand else playbook.nodes)
+    return narrow(inventory, nodes, selection.limit) if selection.limit else nodes
 
 
 def _inventory(path: Path, selection: Selection) -> Inventory:

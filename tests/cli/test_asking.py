@@ -1,0 +1,122 @@
+"""The question that `apply` asks on a terminal, and what a terminal is shown."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLAYBOOK = """\
+stackplan: 1
+name: motd
+nodes: all
+steps:
+  - id: greet
+    file: {path: ~/motd, content: "hello\\n"}
+    postconditions:
+      - file: {path: ~/motd, content: {contains: hello}}
+"""
+
+
+class Terminal:
+    """A process on a terminal of its own; its standard output goes to a pipe."""
+
+    def __init__(self, arguments, project, environment):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "stackplan", *arguments],
+            cwd=project,
+            env={**environment, "TERM": "xterm", "COLUMNS": "100", "LINES": "24"},
+            stdin=slave,
+            stderr=slave,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.seen = ""
+
+    def wait_for(self, text):
+        while text not in self.seen:
+            ready, _, _ = select.select([self.master], [], [], 30)
+            assert ready, f"{text!r} did not come; seen: {self.seen}"
+            self.seen += os.read(self.master, 4096).decode(errors="replace")
+
+    def answer(self, text):
+        os.write(self.master, text.encode())
+
+    def end(self):
+        """Read both streams to their ends; return the exit status and the standard output."""
+        try:
+            while chunk := os.read(self.master, 4096):
+                self.seen += chunk.decode(errors="replace")
+        except OSError:
+            pass  # the other side of the terminal is closed
+        os.close(self.master)
+        out, _ = self.process.communicate(timeout=30)
+        return self.process.returncode, out
+
+
+@pytest.fixture
+def terminal(project, environment):
+    (project / "motd.yaml").write_text(PLAYBOOK)
+
+    def start(*arguments):
+        return Terminal(arguments, project, environment)
+
+    return start
+
+
+def test_yes_applies(terminal, environment):
+    session = terminal("apply", "motd.yaml", "--local")
+    session.wait_for("Apply this to 1 node? [y/N]")
+    assert "would change" in session.seen, "the plan is shown before the question"
+    session.answer("y\n")
+    status, out = session.end()
+    assert status == 0, session.seen
+    assert "Done and proven on 1 node: 1 changed." in out
+    assert "\x1b" not in out, "the standard output is no terminal"
+    assert (Path(environment["HOME"]) / "motd").exists()
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n"])
+def test_no_does_nothing(terminal, environment, answer):
+    session = terminal("apply", "motd.yaml", "--local")
+    session.wait_for("[y/N]")
+    session.answer(answer)
+    status, out = session.end()
+    assert (status, out) == (130, "")
+    assert "Nothing was done." in session.seen
+    assert not (Path(environment["HOME"]) / "motd").exists()
+
+
+def test_ctrl_c_at_the_question_is_an_interruption(terminal, environment):
+    session = terminal("apply", "motd.yaml", "--local")
+    session.wait_for("[y/N]")
+    session.process.send_signal(2)
+    status, _ = session.end()
+    assert status == 130
+    assert "Interrupted." in session.seen
+    assert not (Path(environment["HOME"]) / "motd").exists()
+
+
+def test_nothing_is_asked_when_there_is_nothing_to_do(terminal, environment):
+    (Path(environment["HOME"]) / "motd").write_text("hello\n")
+    session = terminal("apply", "motd.yaml", "--local")
+    status, out = session.end()
+    assert status == 0
+    assert "[y/N]" not in session.seen
+    assert "Nothing to do: 1 step found satisfied on 1 node, nothing ran." in out
+
+
+def test_a_terminal_sees_colour_and_a_moving_line(terminal):
+    session = terminal("apply", "motd.yaml", "--local", "--yes")
+    status, _ = session.end()
+    assert status == 0
+    assert re.search(r"\x1b\[\d+m", session.seen)
+    assert "gpu" not in session.seen
+    assert "greet: changed" in session.seen

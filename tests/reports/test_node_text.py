@@ -1,0 +1,87 @@
+"""What is told of a node besides its steps."""
+
+from dataclasses import replace
+
+import pytest
+
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.report import ActionReport, ConditionReport, NodeReport, StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports import node_text
+from stackplan.reports.paint import Paint
+
+
+def shown(node, width=100):
+    return "\n".join(node_text.render((node.node,), node, width, Paint(colour=False)))
+
+
+LOST = NodeReport(node="n", outcome=NodeOutcome.LOST, message="the node program does not answer", remedy="look at it")
+CONDITION = ConditionReport(
+    phase=Phase.POST, kind="file", text="~/x is a file", status=Status.NOT_HELD, expected="a file", observed="nothing"
+)
+
+
+def test_a_message_of_several_lines_keeps_them_and_is_bounded():
+    printed = "\n".join(f"line {number}\x1b[2J" for number in range(1000))
+    text = shown(replace(LOST, message=f"no Python here; the node printed:\n{printed}"))
+    assert "  ✘ no Python here; the node printed:\n    line 0\\x1b[2J\n    line 1\\x1b[2J\n" in text
+    assert "… (985 more lines)" in text
+    assert "look at it" in text
+
+
+def test_what_a_step_says_is_not_said_twice():
+    step = StepReport(id="s", outcome=StepOutcome.FAILED, reason=Reason.LOST, message=LOST.message)
+    assert shown(replace(LOST, steps=(step,), stopped_at="s")).count("does not answer") == 1
+
+
+def test_preconditions_of_a_node_with_nothing_to_do_are_told_in_brief():
+    pre = replace(CONDITION, phase=Phase.PRE)
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.OK, preconditions=(pre,)))
+    assert "as they stand now" in text
+    assert "now nothing, has to be a file" in text
+    assert "nothing was touched" not in text
+
+
+NOTHING = "exited 0 and changed nothing"
+
+
+@pytest.mark.parametrize(
+    ("reason", "action", "said"),
+    [
+        (Reason.ACTION, ActionReport(kind="run", command="uv sync", exit_code=2), "uv exited 2"),
+        (Reason.ACTION, ActionReport(kind="run", command="uv sync", ending="ended by SIGKILL"), "ended by SIGKILL"),
+        (Reason.NO_OP, ActionReport(kind="run", command="/opt/bin/pip install x", exit_code=0), f"pip {NOTHING}"),
+        (Reason.NO_OP, ActionReport(kind="run", command="a\nb", exit_code=0), f"the action {NOTHING}"),
+        (Reason.NO_OP, ActionReport(kind="run", command="\x1b[2J x", exit_code=0), f"the action {NOTHING}"),
+    ],
+)
+def test_the_sentence_names_the_program_where_there_is_one(reason, action, said):
+    message = action.ending or "the engine's own words"
+    step = StepReport(id="s", outcome=StepOutcome.FAILED, reason=reason, action=action, message=message)
+    assert (
+        f"✘ s   {reason.value}   {said}\n"
+        in shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=(step,))) + "\n"
+    )
+
+
+def test_the_authors_word_is_told_when_the_command_failed():
+    condition = replace(CONDITION, message="ask Jane")
+    action = ActionReport(kind="run", command="uv sync", exit_code=2)
+    step = StepReport(
+        id="s",
+        outcome=StepOutcome.FAILED,
+        reason=Reason.ACTION,
+        action=action,
+        message="ask Jane",
+        conditions=(condition,),
+    )
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=(step,)))
+    assert "uv exited 2" in text
+    assert "note  ask Jane" in text
+
+
+def test_very_many_changes_and_conditions_are_counted():
+    step = StepReport(id="s", outcome=StepOutcome.NOT_HELD, conditions=(CONDITION,) * 100)
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=(step,)))
+    assert text.count("expected  a file") == 40
+    assert "… and 60 more conditions" in text
