@@ -115,31 +115,31 @@ def queries_of(conditions: Collection[BoundCondition]) -> tuple[Query, ...]:
     return unique([query for condition in conditions for query in condition.queries])
 
 
-def bind(playbook: Playbook, skipped: Collection[StepId] = ()) -> BoundPlaybook:
+def bind(playbook: Playbook) -> BoundPlaybook:
     """Return the playbook of one node, rendered already, with every kind found and every argument read.
 
-    Steps in `skipped` (their `when` does not hold) stay in the order but are not read. Raise Invalid with everything
-    that is wrong in any step.
+    Steps whose `when` does not hold stay in the order but are not read. Raise Invalid with everything that is wrong in
+    any step.
     """
     wrong: list[Diagnosis] = []
     preconditions = _bind_all(playbook.preconditions, None, wrong)
     steps: list[AnyStep] = []
     for step in playbook.steps:
-        if step.id in skipped:
+        if step.skipped:
             steps.append(SkippedStep(step))
         elif (bound := _bind_step(step, wrong)) is not None:
             steps.append(bound)
-    rights = _bind_all(tuple(_rights(playbook, skipped)), None, wrong)
+    rights = _bind_all(tuple(_rights(playbook)), None, wrong)
     if wrong:
         raise Invalid(wrong)
     return BoundPlaybook(playbook=playbook, preconditions=rights + preconditions, steps=tuple(steps))
 
 
-def _rights(playbook: Playbook, skipped: Collection[StepId]) -> Iterator[Condition]:
+def _rights(playbook: Playbook) -> Iterator[Condition]:
     """Yield one precondition a user that a step acts as: the right to do so, proven before anything runs."""
     users: set[str] = set()
     for step in playbook.steps:
-        if step.user is not None and step.id not in skipped and step.user not in users:
+        if step.user is not None and not step.skipped and step.user not in users:
             users.add(step.user)
             yield Condition(kind=_SUDO, arguments=Arguments({"user": step.user}, step.at), at=step.at)
 

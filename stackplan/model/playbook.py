@@ -66,7 +66,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A number of nodes, given as a count or as a percentage of those that are left."""
+    """A number of nodes, given as a count or as a percentage of all that were selected."""
 
     count: int | None = None
     percent: float | None = None
