@@ -461,5 +461,7 @@ def _undefined(message: str) -> BadTemplate:
     if match := re.fullmatch(r"'([^']*)' is undefined", message):
         return BadTemplate(f"`{match[1]}` is not defined", name=match[1])
     if match := re.search(r"has no attribute '([^']*)'", message):
-        return BadTemplate(f"there is no `{match[1]}` in what stands before it", remedy=None)
+        return BadTemplate(
+            f"there is no `{match[1]}` in what stands before it", remedy="where it may be missing, add `| default('')`"
+        )
     return BadTemplate(f"this is not defined: {message}")

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from stackplan.language.nearest import alternatives, did_you_mean, nearest
 from stackplan.language.shape import Compiler, Plain, Shape, type_of
-from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence
+from stackplan.language.tree import Tree, YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
@@ -27,15 +27,8 @@ _MOST_NAMED = 16
 """A message lists the keys that may stand somewhere only when they are few."""
 
 
-@dataclass(frozen=True, slots=True)
-class YamlValue:
-    """A scalar as it was read: what its field wanted."""
-
-    value: Plain | Secret
-    at: Location
-
-
-Read: TypeAlias = YamlScalar | YamlValue | YamlSequence | YamlMapping
+Read: TypeAlias = Tree
+"""A tree whose scalars have become values, as far as its shape describes it."""
 
 
 def holds_template(text: str) -> bool:
@@ -117,7 +110,7 @@ class Reading:
             self.wrong(shape, tree, name)
             return tree
         owner = shape.title if shape.title and shape.title.startswith(("a ", "an ", "the ")) else name
-        entries: list[tuple[YamlScalar, Any]] = []
+        entries: list[tuple[YamlScalar, Read]] = []
         for key, value in tree.entries:
             inner = shape.properties.get(key.text) or shape.others
             if inner is not None:
@@ -173,7 +166,7 @@ class Reading:
             return tree
         inner = shape.items.title
         inner = inner if inner and inner.startswith(("a ", "an ")) else f"an item of {name}"
-        return YamlSequence(tuple(self.read(shape.items, item, inner) for item in tree.items), tree.at)  # type: ignore[misc]
+        return YamlSequence(tuple(self.read(shape.items, item, inner) for item in tree.items), tree.at)
 
     def _read_scalar(self, shape: Shape, tree: YamlScalar | YamlValue, name: str) -> YamlScalar | YamlValue:
         if isinstance(tree, YamlValue) and isinstance(tree.value, Secret):
@@ -282,22 +275,33 @@ def tree_of(value: Value, at: Location, places: Mapping[Path, Location], path: P
             (YamlScalar(key, places.get((*path, key), at), quoted=True), tree_of(item, at, places, (*path, key)))
             for key, item in value.items()
         ]
-        return YamlMapping(tuple(entries), at)  # type: ignore[arg-type]
+        return YamlMapping(tuple(entries), at)
     if isinstance(value, tuple):
-        return YamlSequence(tuple(tree_of(item, at, places, (*path, index)) for index, item in enumerate(value)), at)  # type: ignore[misc]
+        return YamlSequence(tuple(tree_of(item, at, places, (*path, index)) for index, item in enumerate(value)), at)
     return YamlValue(value, at)
 
 
 def _converted(text: str, *, is_null: bool, shape: Shape) -> Plain:
-    """Return a text as what its field wants; a text that nothing can be made of stays one."""
+    """Return a text as what its field wants; a text that nothing can be made of stays one.
+
+    Of several alternatives the first that takes the text decides: `upgrade: true` is a flag there, not a package.
+    """
     admitted = shape.admitted
     if is_null and "null" in admitted:
         return None
-    chosen = next((it for it in _choices(shape) if it is not None and _shown(it) == text), None)
-    if chosen is not None:
-        return chosen
-    if shape.is_textual and not shape.is_open:
+    for alternative in shape.alternatives:
+        value = _converted(text, is_null=is_null, shape=alternative)
+        if _type_fits(value, alternative.admitted) and _constraints_hold(value, alternative):
+            return value
+    if shape.alternatives or (shape.is_textual and not shape.is_open):
         return text
+    if shape.choices is not None:
+        return next((it for it in shape.choices if it is not None and _shown(it) == text), text)
+    return _number_or_flag(text, shape)
+
+
+def _number_or_flag(text: str, shape: Shape) -> Plain:
+    admitted = shape.admitted
     if "boolean" in admitted and text in ("true", "false"):
         return text == "true"
     if shape.is_open:
@@ -314,17 +318,14 @@ def _fitted(value: Plain | Secret, shape: Shape) -> Plain:
     assert not isinstance(value, Secret)
     if value is None or isinstance(value, str) or shape.is_open:
         return value
+    for alternative in shape.alternatives:
+        fitted = _fitted(value, alternative)
+        if _type_fits(fitted, alternative.admitted) and _constraints_hold(fitted, alternative):
+            return fitted
     wanted = "boolean" if isinstance(value, bool) else "integer" if isinstance(value, int) else "number"
     if "string" in shape.admitted and (shape.is_textual or wanted not in shape.admitted):
         return _shown(value)
     return value
-
-
-def _choices(shape: Shape) -> Iterator[Plain]:
-    if shape.choices is not None:
-        yield from shape.choices
-    for alternative in shape.alternatives:
-        yield from _choices(alternative)
 
 
 def _type_fits(value: Plain, admitted: frozenset[str]) -> bool:

@@ -5,7 +5,7 @@ not compiled, `rest` is set: that part is for the `jsonschema` library.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ ALL_TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array"
 _SCALARS = ALL_TYPES - {"array", "object"}
 _ANNOTATIONS = {
     "$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default", "deprecated", "format",
+    "x-project-file",
 }  # fmt: skip
 _COMPILED = {
     "type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required",
@@ -34,7 +35,11 @@ _TYPE_WORDS = {
 
 @dataclass(eq=False)
 class Shape:
-    """What may stand at one place. `title` names the thing in messages ("a step"), `wording` says what is expected."""
+    """What may stand at one place. `title` names the thing in messages ("a step"), `wording` says what is expected.
+
+    `file` is set where a file of the project is named whose text becomes the argument `content`: `template` to be
+    filled in, `verbatim` as it is.
+    """
 
     pointer: str
     types: frozenset[str] | None = None
@@ -59,6 +64,7 @@ class Shape:
     most_items: int | None = None
     alternatives: "tuple[Shape, ...]" = ()
     rest: bool = False
+    file: str | None = None
 
     @cached_property
     def admitted(self) -> frozenset[str]:
@@ -111,6 +117,8 @@ class Compiler:
             part = self.part(pointer)
             if "$ref" in part and set(part) - {"$ref"} <= _ANNOTATIONS:
                 self._shapes[pointer] = self._referred(part["$ref"])
+                if "x-project-file" in part:
+                    self._shapes[pointer] = replace(self._shapes[pointer], file=part["x-project-file"])
             else:
                 shape = self._shapes[pointer] = Shape(pointer)
                 self._fill(shape, part, pointer)
@@ -128,6 +136,7 @@ class Compiler:
         types = part.get("type")
         shape.types = None if types is None else _widened(types if isinstance(types, list) else [types])
         shape.title = part.get("title")
+        shape.file = part.get("x-project-file")
         shape.choices = (part["const"],) if "const" in part else tuple(part["enum"]) if "enum" in part else None
         shape.pattern = re.compile(part["pattern"]) if "pattern" in part else None
         shape.shortest, shape.longest = part.get("minLength", 0), part.get("maxLength")

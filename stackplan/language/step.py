@@ -8,8 +8,8 @@ from stackplan.language import schema
 from stackplan.language.expression import BadTemplate
 from stackplan.language.expression import condition as expression_of
 from stackplan.language.nearest import alternatives
-from stackplan.language.reading import Read, YamlValue, arguments, holds_template, value_of
-from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence
+from stackplan.language.reading import Read, arguments, holds_template, value_of
+from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.language.variables import template_faults
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Combination, Condition, Recheck

@@ -16,6 +16,7 @@ import yaml
 from stackplan.language import source
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
+from stackplan.model.secret import Secret
 
 LARGEST_BYTES = 1024 * 1024
 DEEPEST = 64
@@ -64,7 +65,15 @@ class YamlMapping:
         return next((name.at for name, _ in self.entries if name.text == key), self.at)
 
 
-Tree: TypeAlias = YamlScalar | YamlSequence | YamlMapping
+@dataclass(frozen=True, slots=True)
+class YamlValue:
+    """A scalar after it was read: what its field wanted (`language.reading`)."""
+
+    value: bool | int | float | str | Secret | None
+    at: Location
+
+
+Tree: TypeAlias = YamlScalar | YamlValue | YamlSequence | YamlMapping
 
 
 def read(path: Path, *, named: str | None = None) -> Tree:

@@ -37,14 +37,14 @@ class Scope:
     variables: Mapping[str, Variable]
     node: Mapping[str, Value]
     sources: source.Sources = field(default_factory=dict)
-    _secrets: Secrets = field(default_factory=Secrets)
+    reader: Secrets = field(default_factory=Secrets)
     _known: dict[str, Value] = field(default_factory=dict)
     _resolving: list[str] = field(default_factory=list)
 
     @property
     def secrets(self) -> frozenset[str]:
         """Every secret text that was read so far, in the clear, for a Redactor and for nothing else."""
-        return self._secrets.revealed()
+        return self.reader.revealed()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Scope:
             raise self._at(Diagnosis(summary=summary, observed=" → ".join(path), at=variable.at))
         if isinstance(variable.value, SecretSource):
             try:
-                return self._secrets.read(variable.name, variable.value)
+                return self.reader.read(variable.name, variable.value)
             except Invalid as error:
                 raise source.invalid(error.diagnoses, self.sources) from error
         self._resolving.append(variable.name)

@@ -1,0 +1,182 @@
+"""Filling in a playbook for one node: every text rendered, arguments read again by their schemas with true values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from stackplan.language import schema, source
+from stackplan.language.project import Project, root_of
+from stackplan.language.reading import Read, Reading, arguments, holds_template, tree_of
+from stackplan.language.shape import Compiler, Shape
+from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
+from stackplan.language.variables import Scope
+from stackplan.model.arguments import Arguments
+from stackplan.model.condition import Condition
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.location import Location
+from stackplan.model.playbook import Playbook, Step
+from stackplan.model.secret import Text
+
+_CONTENT = "content"
+
+
+def render(playbook: Playbook, scope: Scope) -> Playbook:
+    """Return the playbook of one node: every text filled in, every argument what its field wants.
+
+    A step whose `when` does not hold has `skipped` set and stays as written. Raise Invalid with all that is wrong.
+    """
+    renderer = _Renderer(scope, playbook.sources)
+    rendered = replace(
+        playbook,
+        preconditions=tuple(renderer.condition(it) for it in playbook.preconditions),
+        steps=tuple(renderer.step(it) for it in playbook.steps),
+    )
+    if renderer.diagnoses:
+        raise source.invalid(renderer.diagnoses, playbook.sources)
+    return rendered
+
+
+@dataclass
+class _Renderer:
+    scope: Scope
+    sources: source.Sources
+    diagnoses: list[Diagnosis] = field(default_factory=list)
+    compiler: Compiler = field(default_factory=lambda: schema.compiler("playbook"))
+
+    def step(self, step: Step) -> Step:
+        before = len(self.diagnoses)
+        if not self._holds(step):
+            return replace(step, skipped=len(self.diagnoses) == before)
+        kinds = self.compiler.shape("#/$defs/step").properties
+        rendered = replace(
+            step,
+            action=replace(step.action, arguments=self._arguments(step.action.arguments, kinds[step.action.kind])),
+            preconditions=tuple(self.condition(it) for it in step.preconditions),
+            postconditions=tuple(self.condition(it) for it in step.postconditions),
+            name=self._shown(step.name, step.at),
+            why=self._shown(step.why, step.at),
+            user=self._user(step),
+            environment=self._environment(step.environment, step.at),
+        )
+        self.diagnoses[before:] = [it.in_step(step.id) for it in self.diagnoses[before:]]
+        return rendered
+
+    def condition(self, condition: Condition) -> Condition:
+        kinds = self.compiler.shape("#/$defs/condition").properties
+        found = condition.arguments
+        return replace(
+            condition,
+            arguments=found if condition.combination else self._arguments(found, kinds[condition.kind]),
+            operands=tuple(self.condition(it) for it in condition.operands),
+            name=self._shown(condition.name, condition.at),
+            message=self._shown(condition.message, condition.at),
+        )
+
+    def _holds(self, step: Step) -> bool:
+        if step.when is None:
+            return True
+        try:
+            return self.scope.holds(step.when, step.when_at or step.at)
+        except Invalid as error:
+            self.diagnoses += [it.in_step(step.id) for it in error.diagnoses]
+            return False
+
+    def _arguments(self, found: Arguments, shape: Shape) -> Arguments:
+        if not any(True for _ in _templates(found.values)) and not any(it.file for it in shape.properties.values()):
+            # Without a template nothing has changed since the playbook was read.
+            return found
+        before = len(self.diagnoses)
+        filled = self._filled(tree_of(found.values, found.at, found.places))
+        if filled is None or len(self.diagnoses) > before:
+            return found
+        assert isinstance(filled, YamlMapping)
+        filled = self._with_content(filled, shape)
+        reading = Reading(self.compiler, templates=False)
+        read = reading.read(shape, filled, f"`{shape.title or 'it'}`")
+        self.diagnoses += reading.diagnoses
+        assert isinstance(read, YamlMapping)
+        return arguments(read)
+
+    def _filled(self, tree: Read) -> Read | None:
+        """Return a tree with its templates filled in; None where that yields null, which counts as not written."""
+        if isinstance(tree, YamlMapping):
+            entries = [(key, self._filled(value)) for key, value in tree.entries]
+            return YamlMapping(tuple((key, value) for key, value in entries if value is not None), tree.at)
+        if isinstance(tree, YamlSequence):
+            items = [self._filled(item) for item in tree.items]
+            return YamlSequence(tuple(item for item in items if item is not None), tree.at)
+        text = tree.text if isinstance(tree, YamlScalar) else tree.value
+        if not isinstance(text, str) or not holds_template(text):
+            return tree
+        try:
+            value = self.scope.fill(text, tree.at)
+        except Invalid as error:
+            self.diagnoses += error.diagnoses
+            return tree
+        return None if value is None else tree_of(value, tree.at, {})
+
+    def _with_content(self, tree: YamlMapping, shape: Shape) -> YamlMapping:
+        """Return arguments with the text of the project's file that they name as their `content`."""
+        entries = [*tree.entries]
+        for key, value in tree.entries:
+            named = value.value if isinstance(value, YamlValue) else None
+            how = shape.properties[key.text].file if key.text in shape.properties else None
+            if how is None or not isinstance(named, str):
+                continue
+            if tree.get(_CONTENT) is not None:
+                summary = f"`{key.text}` and `{_CONTENT}` both say what the file holds"
+                self.diagnoses.append(Diagnosis(summary=summary, at=value.at, remedy="take one of the two away"))
+                continue
+            content = self._file(named, value.at, how)
+            if content is not None:
+                entries.append((YamlScalar(_CONTENT, key.at, quoted=True), content))
+        return YamlMapping(tuple(entries), tree.at)
+
+    def _file(self, named: str, at: Location, how: str) -> Read | None:
+        project = Project(root_of(Path(at.path)))
+        try:
+            text = project.text(project.beside(named, at))
+            if how == "verbatim" or not holds_template(text):
+                return YamlValue(text, at)
+            inner = Scope(self.scope.variables, self.scope.node, {**self.sources, **project.sources}, self.scope.reader)
+            filled = inner.fill(text, Location(next(iter(project.sources)), 1, 1))
+        except Invalid as error:
+            self.diagnoses += error.diagnoses
+            return None
+        return tree_of(filled, at, {})
+
+    def _text(self, text: str, at: Location) -> Text:
+        if not holds_template(text):
+            return text
+        read = self._filled(YamlValue(text, at))
+        reading = Reading(self.compiler, templates=False)
+        read = reading.read(self.compiler.shape("#/$defs/values/$defs/text"), read or YamlValue("", at), "this text")
+        self.diagnoses += reading.diagnoses
+        value = read.value if isinstance(read, YamlValue) else text
+        return value if not isinstance(value, (bool, int, float)) and value is not None else str(value)
+
+    def _shown(self, text: str | None, at: Location) -> str | None:
+        return None if text is None else str(self._text(text, at))
+
+    def _user(self, step: Step) -> str | None:
+        if step.user is None:
+            return None
+        user = self._text(step.user, step.at)
+        if not isinstance(user, str):
+            self.diagnoses.append(Diagnosis(summary="`user` may not hold a secret", at=step.at))
+        return str(user) or None
+
+    def _environment(self, environment: Mapping[str, Text], at: Location) -> Mapping[str, Text]:
+        return {name: self._text(text, at) if isinstance(text, str) else text for name, text in environment.items()}
+
+
+def _templates(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        if holds_template(value):
+            yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _templates(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _templates(item)
