@@ -68,7 +68,7 @@ def satisfied_already(failure: Failure) -> Diagnosis | None:
 
 def highest_already(failure: Failure) -> Diagnosis | None:
     """SP202: `upgrade` moves to a higher version only, and a label counts: cu130 is higher than cu128."""
-    if failure.wishes.reinstall:
+    if failure.wishes.reinstall or satisfied_already(failure) is not None:
         return None
     found = _satisfying(failure, failure.wishes.upgrade.covers)
     if found is None:

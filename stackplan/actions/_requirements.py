@@ -33,15 +33,12 @@ class Wanted:
     """One thing to install. `name` is canonical, None for a path or a bare address, which say it only when opened."""
 
     text: Text
+    shown: str
     name: str | None
 
     @property
     def requirement(self) -> Requirement | None:
         return Requirement(reveal(self.text)) if self.name is not None else None
-
-    @property
-    def shown(self) -> str:
-        return without_credentials(self.text) if isinstance(self.text, str) else str(self.text)
 
 
 def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ...]:
@@ -50,14 +47,14 @@ def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ..
     for index, text in enumerate(arguments.secret_texts(key)):
         place = arguments.place(key, index)
         plain = reveal(text).strip()
-        fault = _fault(plain)
-        if fault is not None:
+        secret = isinstance(text, Secret)
+        shown = str(text) if secret else without_credentials(plain)
+        if (fault := _fault(plain)) is not None:
             summary, remedy = fault
-            observed = str(text) if isinstance(text, Secret) else without_credentials(plain)
-            wrong.append(Diagnosis(summary=summary, observed=observed, at=place, remedy=remedy))
+            wrong.append(Diagnosis(summary=summary, observed=shown, at=place, remedy=None if secret else remedy))
             continue
         name = None if is_place(plain) else canonicalize_name(Requirement(plain).name)
-        found.append(Wanted(guarded(plain) if isinstance(text, str) else Secret(plain), name))
+        found.append(Wanted(Secret(plain) if secret else guarded(plain), shown, name))
     if wrong:
         raise Invalid(wrong)
     return tuple(found)
@@ -100,34 +97,35 @@ def _fault(text: str) -> tuple[str, str | None] | None:
         return "a requirement may not begin with `-`: the installer would take it for an option", remedy
     if is_place(text):
         return None
+    if (reason := _unreadable(text)) is None:
+        return None
+    mended = next((candidate for candidate in _candidates(text) if _unreadable(candidate) is None), None)
+    return f"not a requirement: {reason}", f"write {mended}" if mended else None
+
+
+def _unreadable(text: str) -> str | None:
+    """Return why `text` is no requirement, or None when it is one."""
     try:
-        Requirement(text)
+        requirement = Requirement(text)
     except InvalidRequirement as error:
-        reason = str(error).splitlines()[0]
-        mended = next((candidate for candidate in _candidates(text) if _parses(candidate)), None)
-        return f"not a requirement: {reason}", f"write {mended}" if mended else None
+        return str(error).splitlines()[0]
+    if requirement.url is not None and ":" not in requirement.url:
+        return f"{requirement.url} is not an address"
     return None
 
 
 def _candidates(text: str) -> Iterator[str]:
     """Yield what may have been meant, likeliest first."""
-    name = r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^]]*\])?)"
-    yield re.sub(rf"^{name}\s*=\s*(?=[^=\s])", r"\1==", text)
-    yield re.sub(rf"^{name}\s+(?=\d)", r"\1==", text)
-    yield re.sub(rf"^{name}\s*@\s*(?=v?\d)", r"\1==", text)
-    yield re.sub(rf"^{name}\s*:\s*(?=\d)", r"\1==", text)
-    # A local label goes with == alone; `>=2.11+cu130` has no meaning in PEP 440.
-    yield re.sub(r"(>=|<=|~=|>|<)\s*(?=[^,;]*\+)", "==", text)
-    yield re.sub(r"(?<=[\w.*])\s*(?=(>=|<=|==|!=|~=|>|<))(?!^)", ",", re.sub(rf"^{name}", r"\1 ", text)).replace(
-        " ,", "", 1
+    begin = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^]]*\])?", text)
+    if begin is None:
+        return
+    name, rest = begin[0], text[begin.end() :].strip()
+    edits = (
+        re.sub(r"^=(?!=)\s*", "==", rest),
+        re.sub(r"^[@:]?\s*(?=v?\d)", "==", rest),
+        rest.replace("=>", ">=").replace("=<", "<="),
+        # A local label goes with == alone; `>=2.11+cu130` has no meaning in PEP 440.
+        re.sub(r"(>=|<=|~=|>|<)\s*(?=[^,;]*\+)", "==", rest),
+        re.sub(r"(?<=[\w.*])\s*(?=[<>=!~]=|[<>])", ",", rest),
     )
-    yield re.sub(r"\s*=>\s*", ">=", text)
-    yield re.sub(r"\s*=<\s*", "<=", text)
-
-
-def _parses(text: str) -> bool:
-    try:
-        Requirement(text)
-    except InvalidRequirement:
-        return False
-    return True
+    yield from (name + edit for edit in edits if edit != rest)

@@ -1,0 +1,78 @@
+"""`download`: what is refused, what the node is told, what is said of a failure."""
+
+import pytest
+
+from stackplan.actions._target import target_query
+from stackplan.actions.download import KIND
+from stackplan.model.diagnosis import Invalid
+from stackplan.model.kind import CannotAct
+from stackplan.model.outcome import Reason
+from stackplan.model.secret import Secret
+
+DIGEST = "ab" * 32
+VALUES = {"url": "https://a.example/t.json", "sha256": DIGEST.upper(), "path": "~/models/t.json"}
+QUERY = target_query("~/models/t.json", follow=True)
+MISSING = {
+    "user": "ops",
+    "folder": "/home/ops/models",
+    "folder_kind": "folder",
+    "folder_writable": True,
+    "kind": "missing",
+}
+
+
+def test_the_task(arguments, facts):
+    (task,) = KIND.read(arguments(**VALUES, mode="0644")).job(facts({QUERY: MISSING})).stages
+    assert task.kind == "download"
+    assert task.arguments == {"url": VALUES["url"], "sha256": DIGEST, "path": "~/models/t.json", "mode": "0644"}
+
+
+def test_a_password_travels_and_is_not_shown(arguments, facts):
+    address = "https://ops:hunter2@a.example/t.json"
+    kind = KIND.read(arguments(**{**VALUES, "url": address}))
+    (task,) = kind.job(facts({QUERY: MISSING})).stages
+    assert task.arguments["url"] == Secret(address)
+    assert "https://***@a.example/t.json" in task.display
+    assert "hunter2" not in task.display + kind.describe()
+
+
+def test_no_folder_to_put_it_into(arguments, facts):
+    refused = KIND.read(arguments(**VALUES)).job(facts({QUERY: {**MISSING, "folder_kind": "missing"}}))
+    assert isinstance(refused, CannotAct)
+    assert "/home/ops/models does not exist" in refused.summary
+
+
+@pytest.mark.parametrize(
+    ("values", "summary"),
+    [
+        ({"url": "file:///etc/shadow"}, "not an address of https or http"),
+        ({"url": "a.example/t.json"}, "not an address"),
+        ({"sha256": "abc"}, "not a sha256 digest"),
+        ({"path": "~/models/"}, "names no file"),
+        ({"mode": "9"}, "not an octal mode"),
+    ],
+)
+def test_refused(arguments, values, summary):
+    with pytest.raises(Invalid, match=summary):
+        KIND.read(arguments(**{**VALUES, **values}))
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "summary"),
+    [
+        (
+            "sha256 of https://a.example/t.json differs\n  expected  aa\n  observed  bb\n",
+            "SP231",
+            "is not the one whose",
+        ),
+        ("https://a.example/t.json answers HTTP 404 Not Found\n", "SP232", "answers HTTP 404 Not Found"),
+        ("no room in /home: 10 bytes are needed, 1 are free\n", "SP233", "no room in /home: 10 bytes"),
+        ("https://a.example/t.json could not be fetched: a.example: timed out\n", "SP234", "a.example: timed out"),
+    ],
+)
+def test_failures(arguments, evidence, output, code, summary):
+    read = arguments(**VALUES)
+    (diagnosis,) = KIND.read(read).diagnose(evidence(read, (), code=1, output=output, reason=Reason.ACTION))
+    assert diagnosis.code == code
+    assert summary in diagnosis.summary
+    assert KIND.read(read).diagnose(evidence(read, (), code=0, output=output)) == ()
