@@ -165,10 +165,14 @@ def _interpreter(path: str) -> tuple[str | None, str | None]:
 
 def _startable(program: str) -> tuple[str | None, str | None]:
     """Return the program if it can be started, else what is in the way."""
-    if not os.path.exists(program):
+    try:
+        os.stat(program)
+    except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(program):
             return None, f"{program} leads to {os.path.realpath(program)}, which does not exist"
         return None, f"there is no {program}"
+    except OSError as error:
+        raise ProbeFailed(f"cannot look at {program}: {error.strerror}") from error
     if shutil.which(program) is None:
         return None, f"{program} may not be executed"
     return program, None

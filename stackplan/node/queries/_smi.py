@@ -37,6 +37,8 @@ def rows(what: str, fields: list[str], context: Context) -> list[dict[str, str |
             raise ProbeFailed(f"nvidia-smi does not know the field {refused.group(1)}", ran.error_text())
         asked.remove(refused.group(1))
     lines = [line.strip() for line in ran.text().splitlines() if line.strip()]
+    if not lines and ran.exit_code == 0 and what == "gpu":
+        raise ProbeFailed("nvidia-smi printed nothing", ran.error_text())
     if lines and all(_NOTHING.match(line) for line in lines):
         return []
     if ran.exit_code != 0:

@@ -14,13 +14,13 @@ from stackplan.node.context import Context, ProbeFailed
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     path = context.expand(arguments["path"])
-    nearest = path
+    nearest = path.rstrip("/") or "/"
     while True:
         try:
             room = os.statvfs(nearest)
             break
         except (FileNotFoundError, NotADirectoryError):
-            nearest = os.path.dirname(nearest.rstrip("/")) or "/"
+            nearest = os.path.dirname(nearest) or "/"
         except OSError as error:
             raise ProbeFailed(f"cannot look at {nearest}: {error.strerror}") from error
     return {

@@ -10,17 +10,21 @@ import os
 import re
 from typing import Any
 
-from stackplan.node.context import Context
+from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries import _smi
 
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG001 - every query has this form
-    listed = [
-        {"pid": int(row["pid"] or 0), "name": row["process_name"], "gpu": row["gpu_uuid"]}
-        for row in _smi.rows("compute-apps", ["pid", "gpu_uuid", "process_name"], context)
-    ]
+    listed = [_process(row) for row in _smi.rows("compute-apps", ["pid", "gpu_uuid", "process_name"], context)]
     holders, hidden = _holders(context)
     return {"listed": listed, "holders": holders, "hidden": hidden, "sees_node": _sees_node(context)}
+
+
+def _process(row: dict[str, str | None]) -> dict[str, Any]:
+    pid = row.get("pid")
+    if pid is None or not pid.isdigit():
+        raise ProbeFailed(f"nvidia-smi answered {pid!r} for the field pid")
+    return {"pid": int(pid), "name": row.get("process_name"), "gpu": row.get("gpu_uuid")}
 
 
 def _holders(context: Context) -> tuple[list[dict[str, Any]], int]:

@@ -6,6 +6,7 @@ Ubuntu leave in /run; other distributions leave none, so that its absence there 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -62,6 +63,6 @@ def _reboot_required(release: dict[str, str], context: Context) -> bool | None:
 def _text(paths: tuple[str, ...], context: Context) -> str | None:
     """Return the content of the first of the files that exists."""
     for path in paths:
-        if os.path.exists(context.rooted(path)):
+        with contextlib.suppress(FileNotFoundError):
             return context.read(path).decode("utf-8", "replace")
     return None

@@ -69,15 +69,23 @@ class Walk:
         if canonical(name) in seen:
             self._found("two-versions", name, f"{seen[canonical(name)]} and {entry}")
         seen[canonical(name)] = entry
-        if not os.path.exists(os.path.join(path, "METADATA")):
+        self._papers(path, entry, name)
+
+    def _papers(self, path: str, entry: str, name: str) -> None:
+        """Look for METADATA, and follow RECORD."""
+        try:
+            os.stat(os.path.join(path, "METADATA"))
+        except FileNotFoundError:
             self._found("missing-metadata", name, entry + "/METADATA")
+        except OSError as error:
+            self._found("unreadable", name, f"{entry}/METADATA: {error.strerror}")
         try:
             with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="surrogateescape", newline="") as lines:
                 self._record(lines.read(), name)
         except FileNotFoundError:
             self._found("missing-record", name, entry + "/RECORD")
         except (OSError, csv.Error) as error:
-            self._found("unreadable", name, "{}/RECORD: {}".format(entry, getattr(error, "strerror", error)))
+            self._found("unreadable", name, f"{entry}/RECORD: {getattr(error, 'strerror', error)}")
 
     def _record(self, text: str, name: str) -> None:
         lines = text.splitlines()

@@ -12,7 +12,7 @@ import ast
 import os
 from typing import Any
 
-from stackplan.node.context import CannotTell, Context
+from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.queries import _environment
 
 
@@ -21,9 +21,8 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     told: dict[str, Any] = dict(environment.answer(), installed=False, file=None, version=None, cuda=None)
     for folder in environment.own + environment.inherited:
         path = os.path.join(folder, "torch", "version.py")
-        try:
-            raw = context.read(path)
-        except FileNotFoundError:
+        raw = _read(path)
+        if raw is None:
             continue
         stated = constants(raw, path)
         for name in ("__version__", "cuda"):
@@ -31,6 +30,17 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
                 raise CannotTell(f"{path} does not assign `{name}`")
         return dict(told, installed=True, file=path, version=stated["__version__"], cuda=stated["cuda"])
     return told
+
+
+def _read(path: str) -> bytes | None:
+    """Return a file's bytes, None when there is none."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ProbeFailed(f"cannot read {path}: {error.strerror}") from error
 
 
 def constants(raw: bytes, path: str) -> dict[str, Any]:
