@@ -8,7 +8,7 @@ from stackplan.model.condition import Recheck
 from stackplan.model.event import ConnectionDropped, NodeProven, OutputSeen, Reattached, StepEnded, StepStarted
 from stackplan.model.facts import Known, Unknown
 from stackplan.model.job import Exited, Interrupted, NotStarted, Signalled, TimedOut
-from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
+from stackplan.model.outcome import NodeOutcome, Reason
 from stackplan.model.secret import Redactor
 from stackplan.model.verdict import Status
 from tests.engine.world import World, bound, condition, sets, step

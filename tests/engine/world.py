@@ -231,7 +231,7 @@ def step(
     )
 
 
-def playbook(*steps: Step, preconditions: Collection[Condition] = (), rollout: Rollout = Rollout()) -> Playbook:
+def playbook(*steps: Step, preconditions: Collection[Condition] = (), rollout: Rollout | None = None) -> Playbook:
     return Playbook(
         name="story",
         path="playbook.yaml",
@@ -240,7 +240,7 @@ def playbook(*steps: Step, preconditions: Collection[Condition] = (), rollout: R
         steps=steps,
         variables={},
         preconditions=tuple(preconditions),
-        rollout=rollout,
+        rollout=rollout or Rollout(),
     )
 
 
