@@ -202,6 +202,13 @@ def _parsed(text: str) -> nodes.Template:
     return parsed
 
 
+def _syntax_summary(message: str) -> str:
+    if "unexpected end of template" in message or "unexpected 'end of template'" in message:
+        return "this is not a template: a brace that is opened is never closed"
+    bare = message.rstrip(".").replace("'end of print statement'", "end")
+    return f"this is not a template: {bare}"
+
+
 def _syntax_remedy(text: str) -> str | None:
     if re.search(r"\{\{\s*\.", text):
         return "for braces that are no template write {% raw %}…{% endraw %} around them"
@@ -423,7 +430,7 @@ def _worded_syntax(text: str) -> Iterator[None]:
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
-        raise BadTemplate(f"this is not a template: {error.message}", remedy=_syntax_remedy(text)) from None
+        raise BadTemplate(_syntax_summary(error.message or ""), remedy=_syntax_remedy(text)) from None
     except (RecursionError, MemoryError, SyntaxError, OverflowError, ValueError) as error:
         raise BadTemplate("this template is too large or nested too deeply") from error
     except _TooMuch as error:

@@ -1,5 +1,7 @@
 """From a file, and those that it names, to a Playbook whose texts are all as written."""
 
+import contextlib
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,11 @@ def read(path: Path, *, root: Path | None = None) -> Playbook:
 
     Raise Invalid with everything that is wrong in it and in the files that it includes.
     """
+    with _uncollected():
+        return _read(path, root)
+
+
+def _read(path: Path, root: Path | None) -> Playbook:
     reader = _Reader(Project((root or project.root_of(path)).resolve()))
     try:
         tree = reader.project.read(path)
@@ -176,6 +183,18 @@ class _Reader:
             self.diagnoses.append(
                 Diagnosis(summary="the playbook has too many steps", expected=f"at most {MOST_STEPS}")
             )
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Put off garbage collection: a tree of a hundred thousand parts that all stay would be gone through many times."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _twice(text: str, at: Location, first: Location) -> Diagnosis:

@@ -21,7 +21,6 @@ _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MOST_DIGITS = 18
 _ENDLESS = re.compile(rf"[+-]?[0-9]{{{_MOST_DIGITS},}}")
-_TEMPLATE = re.compile(r"\{\{|\{%")
 _ENGLISH_FLAGS = {"yes", "no", "on", "off"}
 _MOST_NAMED = 16
 """A message lists the keys that may stand somewhere only when they are few."""
@@ -32,7 +31,7 @@ Read: TypeAlias = Tree
 
 
 def holds_template(text: str) -> bool:
-    return _TEMPLATE.search(text) is not None
+    return "{{" in text or "{%" in text
 
 
 @dataclass
@@ -66,10 +65,10 @@ class Reading:
         if remedy is None and observed in _ENGLISH_FLAGS and "boolean" in shape.admitted:
             remedy = f"write `{'true' if observed in ('yes', 'on') else 'false'}`"
         expected = shape.expected
-        summary = f"{name} may not be empty" if observed == "" else f"{name} is not {expected}"
+        summary = f"{name} may not be empty" if not observed else f"{name} is not {expected}"
         if shape.choices is not None and observed:
             summary = f"{name} may not be `{observed[:80]}`"
-        self.note(summary, tree.at, expected=expected, observed=observed, remedy=remedy)
+        self.note(summary, tree.at, expected=expected, observed=observed or None, remedy=remedy)
 
     def note(
         self,
@@ -95,6 +94,9 @@ class Reading:
         if isinstance(tree, YamlMapping):
             # The alternative that knows most of the keys is the one that was meant.
             fitting.sort(key=lambda it: -sum(key.text in it.properties for key, _ in tree.entries))
+            given = {key.text for key, _ in tree.entries}
+            if fitting[0].required and given.issuperset(fitting[0].required):
+                return self.read(fitting[0], tree, name)
         first: list[Diagnosis] | None = None
         for alternative in fitting:
             attempt = Reading(self.compiler, self.templates)
@@ -135,13 +137,19 @@ class Reading:
         self.note(f"{owner} has no key `{key.text}`", key.at, expected=expected, remedy=remedy)
 
     def _check_present(self, shape: Shape, tree: YamlMapping, owner: str) -> None:
+        if not (shape.required or shape.required_sets or shape.fewest_entries or shape.refused_set):
+            return
         given = {key.text for key, _ in tree.entries}
-        # A slip in a key's name has been noted already: that what it stands for is missing would be the same again.
-        given |= {it for name in given - set(shape.properties) for it in nearest(name, shape.properties, most=1)}
+        if not given <= shape.properties.keys():
+            # A slip in a key's name has been noted already: that what it stands for is missing would be the same again.
+            given |= {it for name in given - set(shape.properties) for it in nearest(name, shape.properties, most=1)}
         for missing in shape.required:
             if missing not in given:
                 inner = shape.properties.get(missing)
                 self.note(f"{owner} lacks `{missing}`", tree.at, expected=inner.expected if inner else None)
+        if shape.refused_set and given.issuperset(shape.refused_set):
+            together = alternatives(shape.refused_set, "and")
+            self.note(f"{owner} may not have {together} together", _key_at(tree, shape.refused_set[-1]))
         if len(given) < shape.fewest_entries and not shape.required:
             self.note(f"{owner} is empty", tree.at, expected=alternatives(sorted(shape.properties)) or "an entry")
         if not shape.required_sets:

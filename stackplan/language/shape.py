@@ -20,7 +20,7 @@ _ANNOTATIONS = {
 }  # fmt: skip
 _COMPILED = {
     "type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required",
-    "additionalProperties", "items", "minItems", "maxItems", "minProperties", "anyOf", "oneOf", "$ref",
+    "additionalProperties", "items", "minItems", "maxItems", "minProperties", "anyOf", "oneOf", "$ref", "not",
 }  # fmt: skip
 _TYPE_WORDS = {
     "null": "nothing",
@@ -55,6 +55,7 @@ class Shape:
     required: tuple[str, ...] = ()
     required_sets: tuple[tuple[str, ...], ...] = ()
     only_one_set: bool = False
+    refused_set: tuple[str, ...] = ()
     others: "Shape | None" = None
     closed: bool = False
     names: re.Pattern[str] | None = None
@@ -149,7 +150,7 @@ class Compiler:
         """Return a shared definition; what describes one of a scalar is what its values are called in messages."""
         part = self.part(pointer)
         target = self.shape(pointer)
-        if "properties" not in part:
+        if part.get("type") != "object":
             target.wording = target.wording or _clause(part.get("description"))
         return target
 
@@ -158,6 +159,11 @@ class Compiler:
             name: self.shape(f"{pointer}/properties/{_escaped(name)}") for name in part.get("properties", {})
         }
         shape.required = tuple(part.get("required", ()))
+        refused = part.get("not")
+        if refused is not None and set(refused) == {"required"}:
+            shape.refused_set = tuple(refused["required"])
+        elif refused is not None:
+            shape.rest = True
         shape.fewest_entries = part.get("minProperties", 0)
         others = part.get("additionalProperties")
         shape.closed = others is False

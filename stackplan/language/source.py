@@ -45,7 +45,7 @@ def _annotated(diagnosis: Diagnosis, sources: Sources) -> Diagnosis:
     if len(line) > _WIDEST:
         # A caret would point far off the screen.
         return diagnosis
-    return replace(diagnosis, source=line, span=max(diagnosis.span, span(line, at.column)))
+    return replace(diagnosis, source=line, span=diagnosis.span if diagnosis.span > 1 else span(line, at.column))
 
 
 def span(line: str, column: int) -> int:

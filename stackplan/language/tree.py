@@ -198,7 +198,7 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.ScalarEvent):
+        if type(event) is yaml.ScalarEvent:
             self._scalar(event)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             self._start(event)
@@ -219,12 +219,13 @@ class _Builder:
         return Diagnosis(summary=summary, at=self._place(event), **words)  # type: ignore[arg-type]
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        text, quoted = event.value, bool(event.style)
+        text, style = event.value, event.style
+        quoted = bool(style)
         if event.tag is not None:
             quoted = True
             if event.tag not in _TEXT_TAGS:
                 self.diagnoses.append(self._tag(event))
-        if _SURROGATE_OR_NUL.search(text):
+        if style == '"' and _SURROGATE_OR_NUL.search(text):
             summary = "this text holds a character that no file or terminal can take"
             self.diagnoses.append(self._fault(summary, event, remedy="remove the escape such as `\\0` or `\\ud800`"))
             text = ""
@@ -288,7 +289,8 @@ class _Builder:
             return
         parent = self._open[-1]
         parent.size += size
-        parent.depth = max(parent.depth, depth + 1)
+        if parent.depth <= depth:
+            parent.depth = depth + 1
         if not parent.mapping:
             parent.items.append(tree)
         elif not parent.waiting:
