@@ -94,7 +94,7 @@ def _play(scene: Scene, number: int, lab: Lab, state: Path, out: TextIO) -> Iter
     _say(out, f"\n(exit status {status})")
     report = last_report(state)
     if report is None:
-        yield "expected a journal of the run, observed none"
+        yield f"expected exit status {scene.exit_status} and a journal of the run, observed {status} and none"
     else:
         yield from mismatches(scene, status, report)
 

@@ -94,7 +94,7 @@ nodes: all
 steps:
   - id: hang
     timeout: 1s
-    run: {script: "echo begun; trap '' TERM; sleep 4711"}
+    run: {script: "echo begun; sleep 4711"}
     postconditions:
       - file: {path: /etc/never, exists: true}
 """

@@ -1,5 +1,7 @@
 """The founding story on sshd: a no-op is stopped and explained, the upgrade is proven, what was proven stays proven."""
 
+from pathlib import Path
+
 import pytest
 
 from stackplan.lab.demo import SCENES, last_report
@@ -20,7 +22,7 @@ steps:
     postconditions:
       - torch: {venv: "{{ venv }}", cuda: 13.0}
   - id: sglang
-    python_packages: {venv: "{{ venv }}", packages: [sglang==0.5.16], index_url: "{{ app_index }}"}
+    python_packages: {venv: "{{ venv }}", packages: [sglang==0.5.16], index_url: "{{ app_index }}", no_deps: true}
     postconditions:
       - package: {venv: "{{ venv }}", name: sglang}
 """
@@ -96,8 +98,21 @@ def test_the_four_scenes_of_the_demo_come_out_as_told(make_site):
 @pytest.mark.usefixtures("needs_isolation")
 def test_the_shipped_playbook_installs_the_toolkit_where_it_says(site):
     playbook = PLAYBOOKS / "cuda13-blackwell.yaml"
-    outcome = site.apply(playbook, "--var", "cuda_prefix=/usr/local/cuda-13.0", "--step", "cuda-toolkit", check=0)
-    assert outcome.step("cuda-toolkit")["outcome"] == "changed"
     (node,) = site.nodes.values()
-    assert node.inside("/usr/local/cuda-13.0/bin/nvcc").is_file()
-    assert not node.inside("/usr/local/cuda").is_symlink()
+    before = set(node.inside("/usr/local").iterdir())
+    prefix = "/usr/local/cuda-of-the-lab"
+    outcome = site.apply(playbook, "--var", f"cuda_prefix={prefix}", "--step", "cuda-toolkit", check=0)
+    assert outcome.step("cuda-toolkit")["outcome"] == "changed"
+    assert "stand-in" in node.inside(f"{prefix}/bin/nvcc").read_text()
+    assert set(node.inside("/usr/local").iterdir()) - before == {node.inside(prefix)}
+    assert not Path(prefix).exists()
+
+
+def test_the_shipped_playbook_removes_the_old_kernel_package_because_the_new_one_writes_over_it(site):
+    """Without that step the environment is no longer whole, and the condition that comes along says so."""
+    text = TORCH_AND_SGLANG.replace("# upgrade", "upgrade: true").replace(", no_deps: true", "")
+    outcome = site.apply(site.playbook(text), check=3)
+    assert (outcome.node["stopped_at"], outcome.node["reason"]) == ("sglang", "postcondition")
+    (whole,) = [it for it in outcome.step("sglang")["conditions"] if it["kind"] == "environment_intact"]
+    assert whole["verdict"] == "not-held"
+    assert "sgl_kernel/__init__.py (sgl-kernel and sglang-kernel)" in whole["observed"]
