@@ -75,10 +75,11 @@ class Command(ConditionKind):
         told = mapping(facts[self._query])
         if told is None:
             return {}
-        printed = f"{told['stdout']}\0{told['stderr']}"
-        first = one_line(str(told["stdout"]).strip().partition("\n")[0], 80)
+        # What nobody looks at may differ each time (a date, a process number) and is no change of the node.
+        watched = [str(told[stream]) for stream, it in (("stdout", self.stdout), ("stderr", self.stderr)) if it]
+        first = one_line(watched[0].strip().partition("\n")[0], 80) if watched else ""
         text = f"{_ending_text(told)}: {first}" if first else _ending_text(told)
-        return {("command", self._shown): Held(text, hashlib.sha256(printed.encode()).hexdigest())}
+        return {("command", self._shown): Held(text, hashlib.sha256("\0".join(watched).encode()).hexdigest())}
 
     @property
     def _shown(self) -> str:

@@ -10,7 +10,6 @@ from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts, Plain, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
-from stackplan.model.quantity import size_text
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 TYPES = ("file", "directory", "symlink", "fifo", "socket", "character-device", "block-device")
@@ -159,12 +158,14 @@ def _kind(told: Mapping[str, Plain], wanted: str | None = None) -> str:
 
 
 def _summary(told: Mapping[str, Plain]) -> str:
-    if not told["exists"]:
+    """Return what stands there, in the words of the actions that write files: one change is to be told once."""
+    if told["link"] is not None:
         return f"link to {told['link']}"
-    where = "" if told["link"] is None else f"link to {told['link']}, "
-    size = told["size"]
-    extent = f", {size_text(size)}" if told["type"] == "file" and isinstance(size, int) else ""
-    return f"{where}{told['type']} {told['mode']} {told['owner']}:{told['group']}{extent}"
+    kind = {"file": "file", "directory": "folder"}.get(str(told["type"]), "other")
+    text = f"{kind}, mode {told['mode']}, {told['owner']}:{told['group']}"
+    if kind != "file":
+        return text
+    return f"{text}, {told['size']} bytes" + (f", sha256 {str(told['sha256'])[:12]}" if told["sha256"] else "")
 
 
 def _fingerprint(told: Mapping[str, Plain]) -> str:

@@ -70,7 +70,7 @@ class Nvcc(ConditionKind):
         told = mapping(facts[self._query])
         if told is None or not told["exists"]:
             return {}
-        return {("toolkit", self._where): Held(f"CUDA {told['release']}", str(told["version"]))}
+        return {("toolkit", self._where): Held(str(told["release"]), str(told["version"]))}
 
     @property
     def _where(self) -> str:
