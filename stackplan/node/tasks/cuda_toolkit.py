@@ -17,6 +17,7 @@ from stackplan.node.tasks._place import Refused, user_name
 from stackplan.node.tasks.symlink import link
 
 RUNFILE_LOG = "/tmp/cuda-installer.log"  # noqa: S108 - the installer's own choice, looked at and never written
+ALTERNATIVES = "/etc/alternatives/"
 Link = Tuple[Optional[str], Optional[str]]
 LOGS = ("/var/log/cuda-installer.log", RUNFILE_LOG)
 
@@ -160,6 +161,6 @@ def _put_back(path: str, before: Link) -> None:
             print(f"{path} removed again: the step does not say `default: true`", flush=True)
         return
     print(link(path, text) + ", as it was: the step does not say `default: true`", flush=True)
-    if end is not None and os.path.realpath(path) != end and text.startswith("/etc/alternatives/"):
+    if end is not None and os.path.realpath(path) != end and text.startswith(ALTERNATIVES):
         # Debian's packages let the alternatives system move the link one step further on.
         _run(["update-alternatives", "--set", os.path.basename(text), end], {})
