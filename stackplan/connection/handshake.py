@@ -1,5 +1,6 @@
 """From a byte stream to a node program that answers: what is sent first, where its frames begin, why none came."""
 
+import contextlib
 import secrets
 import time
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from stackplan.node.boot import REPORT
 from stackplan.node.frames import Decoder, FrameInvalid, encode
 
 _CHUNK = 1 << 16
+_LAST_WORDS_S = 2.0
 _SET_PYTHON = "install python3 (3.8 or newer) on the node, or set `python` for it in the inventory"
 
 
@@ -53,11 +55,19 @@ def open_program(stream: ByteStream, bundle: bytes, timeout_s: float) -> Opened:
         printed = _printed(noise, stream)
         raise NodeProgramMissing(why, "look whether the login's profile waits for something", printed=printed) from None
     except StreamBroken as error:
+        _take_last_words(stream, noise, deadline)
         raise why_missing(noise, stream, str(error)) from error
     except EOFError:
         raise why_missing(noise, stream, "") from None
     except FrameInvalid as error:
         raise NodeProgramMissing(f"what answers is no node program: {error.why}", printed=repr(error.seen)) from error
+
+
+def _take_last_words(stream: ByteStream, noise: Tail, deadline: float) -> None:
+    """Read what was printed by a shell that ended before it had read everything."""
+    with contextlib.suppress(TimeoutError, StreamBroken):
+        while data := stream.read(_CHUNK, min(_LAST_WORDS_S, max(0.0, deadline - time.monotonic()))):
+            noise.add(data)
 
 
 def _read_past(stream: ByteStream, marker: bytes, noise: Tail, deadline: float) -> bytes:

@@ -27,16 +27,18 @@ PATIENCE_S = 2.0
 MOST_WORKERS = 8
 
 
+class NoSuchQuery(LookupError):
+    """The node program has no query of that kind."""
+
+
 def answer(query: dict[str, Any], context: Context) -> dict[str, Any]:
     """Return the answer to one query, whatever happens inside it."""
     kind = str(query.get("kind"))
     try:
-        module = _module(kind)
-    except ModuleNotFoundError:
-        return {"unknown": f"the node program has no query `{kind}`"}
-    try:
-        known = {"known": module.answer(query.get("arguments") or {}, context)}
+        known = {"known": _module(kind).answer(query.get("arguments") or {}, context)}
         encode(known)
+    except NoSuchQuery:
+        return {"unknown": f"the node program has no query `{kind}`"}
     except CannotTell as error:
         return {"unknown": error.why}
     except ProbeFailed as error:
@@ -51,15 +53,15 @@ def answer(query: dict[str, Any], context: Context) -> dict[str, Any]:
 
 
 def _module(kind: str) -> Any:
-    """Return the module of a kind of query. Raise ModuleNotFoundError when there is none."""
+    """Return the module of a kind of query. Raise NoSuchQuery, or whatever importing it raises."""
     name = f"stackplan.node.queries.{kind}"
     if not kind.isidentifier() or kind.startswith("_"):
-        raise ModuleNotFoundError(name)
+        raise NoSuchQuery(kind)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name:
-            raise ImportError(str(error)) from error
+        if error.name == name:
+            raise NoSuchQuery(kind) from error
         raise
 
 

@@ -60,7 +60,7 @@ def bundle(sources: Mapping[str, str]) -> bytes:
 def shell_command(python: str | None = None, *, become: bool = False) -> str:
     """Return the command line that finds a Python on the node and starts BOOT in it.
 
-    `python` is the only one tried where it is given. `become` runs it under `sudo -n`, unless the login is root already.
+    `python`, where given, is the only one tried. `become` runs it under `sudo -n`, unless the login is root already.
     Where no Python will do, the command prints lines that begin with REPORT and exits 97 (96: no sudo).
     """
     candidates = _CANDIDATES if python is None else _quoted(python)

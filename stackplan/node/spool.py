@@ -66,9 +66,9 @@ class Spool:
             os.close(alive)
             return None
         try:
-            with open(self.file("job.json"), "w", encoding="utf-8") as file:
-                json.dump({"boot": boot_id(), "started": time.time(), **job}, file)
-            _take_room(self.file("ending.part"))
+            record = json.dumps({"boot": boot_id(), "started": time.time(), **job})
+            _write(self.file("job.json"), record.encode("ascii"))
+            _write(self.file("ending.part"), b" " * _ENDING_ROOM)
         except OSError:
             os.close(alive)
             self.remove()
@@ -264,10 +264,13 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _take_room(path: str) -> None:
+def _write(path: str, content: bytes) -> None:
+    """Write a whole private file and have it on the disk. Raise OSError when there is no room for it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, b" " * _ENDING_ROOM)
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
     except OSError as error:
         if error.errno != errno.EINVAL:  # a filesystem without fsync

@@ -117,13 +117,14 @@ def _become_supervisor(spool: Spool, request: dict[str, Any], user: str | None, 
         close_others({*keep, told})
         silence()
         os.chdir("/")
+        # Its reactions to signals first: from the moment that its number can be read, it may be asked to end the job.
+        supervisor = Supervisor(spool, request, user)
         spool.write_pid(os.getpid())
     except OSError as error:
         os.write(told, f"the spool {spool.path} cannot be written: {error.strerror}".encode("utf-8", "replace"))
         spool.remove()
         os._exit(1)
     os.close(told)
-    supervisor = Supervisor(spool, request, user)
     try:
         ending = supervisor.run()
     except BaseException as error:  # noqa: BLE001 - whatever happens, the record has to say so
@@ -157,6 +158,7 @@ class Supervisor:
         self._kill_at = 0.0
         self._surrender_at = 0.0
         self._sessions: set[int] = set()
+        self._asked: set[int] = set()
         self._statuses: dict[int, int] = {}
         self._wake, wake_writer = os.pipe()
         os.set_blocking(self._wake, False)
@@ -285,12 +287,19 @@ class Supervisor:
         elif self._forced is not None and now >= self._kill_at:
             send(self._tree(), signal.SIGKILL, self._user)
             self._kill_at = now + 0.5
+        elif self._forced is not None:
+            self._ask_to_end(self._tree())
 
     def _force(self, ending: dict[str, Any], tree: dict[int, str], grace_s: float) -> None:
         self._forced = ending
         self._kill_at = time.monotonic() + grace_s
         self._surrender_at = self._kill_at + SURRENDER_S
-        send(tree, signal.SIGTERM, self._user)
+        self._ask_to_end(tree)
+
+    def _ask_to_end(self, tree: dict[int, str]) -> None:
+        """Send TERM to each process once, to those that are started meanwhile too."""
+        send([pid for pid in tree if pid not in self._asked], signal.SIGTERM, self._user)
+        self._asked.update(tree)
 
     def _grace(self) -> float:
         try:
