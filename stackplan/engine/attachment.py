@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramFailed, NodeUnreachable
 from stackplan.connection.lock_owner import LockOwner
+from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.stop import Level, Stop
 from stackplan.model.facts import Answer, Failed, Query
@@ -20,16 +21,18 @@ T = TypeVar("T")
 
 # About two minutes in all: longer than a switch that restarts, shorter than an operator's patience.
 PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
+# A connection that held for this long was a good one: what dropped before it is forgotten.
+_STEADY_S = 30.0
 _DROPS_IN_A_ROW = 5
 _GRACE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """Who is told that the connection dropped, and that it is there again."""
+    """Who is told that the connection dropped (during which step, and why), and that it is there again."""
 
-    dropped: Callable[[str], None]
-    reattached: Callable[[], None]
+    dropped: Callable[[str | None, str], None]
+    reattached: Callable[[str | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class Work:
     """A job and all that it is started with."""
 
     name: str
+    step: str
     job: Job
     user: str | None
     environment: Mapping[str, Text]
@@ -46,14 +50,15 @@ class Work:
 class Attachment:
     """Speaks to one node for one run. `end_job` may be called from any thread, everything else from one."""
 
-    def __init__(self, connect: Callable[[], NodeSession], stop: Stop, losses: Losses) -> None:
+    def __init__(self, connect: Callable[[], NodeSession], stop: Stop, clock: Clock, losses: Losses) -> None:
         """Connect. Raise ConnectionFailure."""
         self._connect = connect
+        self._clock = clock
         self._stop = stop
         self._losses = losses
         self._owner: LockOwner | None = None
         self._guard = threading.Lock()
-        self._job: str | None = None
+        self._job: Work | None = None
         self._ending = False
         self._gone: ConnectionFailure | None = None
         self._session = connect()
@@ -75,7 +80,7 @@ class Attachment:
         with self._guard:
             if self._ending:
                 return Interrupted()
-            self._job = work.name
+            self._job = work
         try:
             started = self._holding_on(lambda session: _start(session, work))
             if isinstance(started, NotStarted):
@@ -93,7 +98,7 @@ class Attachment:
             self._ending = True
             job, session = self._job, self._session
         if job is not None:
-            _terminate(session, job)
+            _terminate(session, job.name)
 
     def close(self) -> None:
         with self._guard:
@@ -126,12 +131,18 @@ class Attachment:
         """Return what `call` returns, over as many sessions as it takes within bounds. Raise ConnectionFailure."""
         if self._gone is not None:
             raise self._gone
-        for _ in range(_DROPS_IN_A_ROW):
+        drops = 0
+        while True:
+            began = self._clock.monotonic()
             try:
                 return call(self._session)
             except ConnectionLost as error:
+                steady = self._clock.monotonic() - began >= _STEADY_S
+                drops = 1 if steady else drops + 1
+                if drops > _DROPS_IN_A_ROW:
+                    self._gone = error
+                    raise
                 self._reconnect(error)
-        return call(self._session)
 
     def _reconnect(self, lost: ConnectionLost) -> None:
         """Take up another session. Raise ConnectionFailure, now and ever after, when that does not come about."""
@@ -143,7 +154,8 @@ class Attachment:
 
     def _take_another(self, lost: ConnectionLost) -> None:
         """Try for about two minutes; less when the operator wants to end."""
-        self._losses.dropped(str(lost))
+        step = None if self._job is None else self._job.step
+        self._losses.dropped(step, str(lost))
         self._session.close()
         why: ConnectionFailure = lost
         for pause in PAUSES_S:
@@ -160,7 +172,7 @@ class Attachment:
                 continue
             with self._guard:
                 self._session = session
-            self._losses.reattached()
+            self._losses.reattached(step)
             return
         raise why
 

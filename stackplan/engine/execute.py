@@ -110,12 +110,11 @@ class Execution:
             self._preconditions = settle(conditions, node.inquiry, node.run.clock, node.run.stop)
             self._tell_preconditions()
         if culprits := unmet(self._preconditions):
-            own = next((it.condition.condition.message for it in culprits if it.condition.condition.message), None)
             return NodeReport(
                 node=self.node.name,
                 outcome=NodeOutcome.FAILED,
                 reason=Reason.PRECONDITION,
-                message=own or unmet_text(culprits),
+                message=unmet_text(culprits),
             )
         self._required = True
         return None

@@ -219,10 +219,8 @@ def unmet(proofs: Collection[Proof]) -> tuple[Proof, ...]:
 
 def by_step(earlier: Collection[Proven], proofs: Collection[Proof]) -> tuple[tuple[str, tuple[Proof, ...]], ...]:
     """Return the proofs apart by the step that they belong to, in the order of the steps."""
-    return tuple(
-        (proven.step, tuple(proof for proof in proofs if any(proof.condition is one for one in proven.conditions)))
-        for proven in earlier
-    )
+    found = {id(proof.condition): proof for proof in proofs}
+    return tuple((proven.step, tuple(found[id(it)] for it in proven.conditions)) for proven in earlier)
 
 
 def broke(earlier: Collection[tuple[str, tuple[Proof, ...]]]) -> Broken | None:

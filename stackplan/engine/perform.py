@@ -60,7 +60,7 @@ def perform(step: BoundStep, facts: Facts, node: NodeAtWork) -> Performance | Ca
     clock = node.run.clock
     began = clock.monotonic()
     *_, last = _attempts(step, job, node)
-    return Performance(ending=last.ending, action=last.action, duration_s=max(0.0, clock.monotonic() - began))
+    return Performance(ending=last.ending, action=last.action, duration_s=round(clock.monotonic() - began, 3))
 
 
 def _attempts(step: BoundStep, job: Job | CannotAct, node: NodeAtWork) -> Iterator[Performance]:
@@ -97,6 +97,7 @@ def _attempt(step: BoundStep, job: Job, number: int, node: NodeAtWork) -> Perfor
     node.inquiry.forget()
     work = Work(
         name=f"{run.id}.{step.id}.{number}",
+        step=step.id,
         job=job,
         user=step.step.user,
         environment=step.step.environment,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.apply import identity
@@ -33,7 +34,7 @@ def plan_recorded(targets: Sequence[Target], recorded: Mapping[str, Facts], surv
         name = target.node.name
         facts = recorded.get(name, Facts(name, Origin.RECORDED, survey.clock.now(), {}))
         planner = Planner(node=name, playbook=target.playbook, origin=Origin.RECORDED, taken=facts.taken)
-        plans[name] = drive(planner, lambda queries, facts=facts: recorded_answers(facts, queries))  # type: ignore[misc]
+        plans[name] = drive(planner, partial(recorded_answers, facts))
     return plan_report(targets, plans, survey)
 
 

@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
-from stackplan.connection.failure import ConnectionFailure, Locked
+from stackplan.connection.failure import ConnectionFailure, Locked, NodeProgramFailed
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.attachment import Attachment, Losses
 from stackplan.engine.bind import BoundPlaybook
@@ -26,6 +27,12 @@ T = TypeVar("T")
 Connect = Callable[[Node], NodeSession]
 # A node that another run holds was not brought to where it should be, and neither was one that could not be reached.
 _FAILURES = frozenset({NodeOutcome.FAILED, NodeOutcome.LOST, NodeOutcome.UNREACHABLE, NodeOutcome.LOCKED})
+
+# What becomes of a node that was connected and could not be locked, by what went wrong.
+_NOT_HELD: dict[type[ConnectionFailure], NodeOutcome] = {
+    Locked: NodeOutcome.LOCKED,
+    NodeProgramFailed: NodeOutcome.FAILED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,11 @@ class RollOut:
         """Take every node that may be taken, telling everything as events."""
         self._allowed = rollout.max_failures
         for number, wave in enumerate(waves(targets, rollout), start=1):
-            crew = Crew[Target, None](lambda target, number=number: self._take(target, number), self._parallel)  # type: ignore[misc]
+            crew = Crew(partial(self._take, number), self._parallel)
             self._run.stop.on_change(crew.wake)
             crew.each(wave, self._end_jobs_when_told)
 
-    def _take(self, target: Target, wave: int) -> None:
+    def _take(self, wave: int, target: Target) -> None:
         """Take one node from its connection to its end; it ends in an event whatever happens."""
         run, name = self._run, target.node.name
         outcome = run.stop.outcome_before_next_step
@@ -90,7 +97,7 @@ class RollOut:
             return
         run.recorder.record(NodeStarted(node=name, wave=wave, steps=target.steps, time=run.clock.now()))
         try:
-            attachment = Attachment(lambda: self._connect(target.node), run.stop, self._losses(name))
+            attachment = Attachment(lambda: self._connect(target.node), run.stop, run.clock, self._losses(name))
         except ConnectionFailure as error:
             self._end(_not_reached(name, NodeOutcome.UNREACHABLE, error))
             return
@@ -107,10 +114,8 @@ class RollOut:
         name, run = target.node.name, self._run
         try:
             attachment.lock(replace(self._owner, time=run.clock.now()))
-        except Locked as error:
-            return _not_reached(name, NodeOutcome.LOCKED, error)
         except ConnectionFailure as error:
-            return _not_reached(name, NodeOutcome.UNREACHABLE, error)
+            return _not_reached(name, _NOT_HELD.get(type(error), NodeOutcome.LOST), error)
         if run.stop.level is Level.END:
             attachment.end_job()
         inquiry = Inquiry(name, attachment, run.clock)
@@ -120,10 +125,12 @@ class RollOut:
     def _losses(self, node: str) -> Losses:
         run = self._run
         return Losses(
-            dropped=lambda why: _ignore(
-                run.recorder.record(ConnectionDropped(node=node, step=None, why=why, time=run.clock.now()))
+            dropped=lambda step, why: _ignore(
+                run.recorder.record(ConnectionDropped(node=node, step=step, why=why, time=run.clock.now()))
             ),
-            reattached=lambda: _ignore(run.recorder.record(Reattached(node=node, step=None, time=run.clock.now()))),
+            reattached=lambda step: _ignore(
+                run.recorder.record(Reattached(node=node, step=step, time=run.clock.now()))
+            ),
         )
 
     def _end(self, report: NodeReport) -> None:

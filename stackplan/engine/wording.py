@@ -32,9 +32,7 @@ def ending_text(ending: Ending | None) -> str | None:  # noqa: PLR0911 - one lin
 
 
 def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], broken: Broken | None) -> str:
-    """Return why a step failed, in one sentence without a full stop; the author's own message comes first."""
-    if own := [proof.condition.condition.message for proof in unmet if proof.condition.condition.message]:
-        return own[0]
+    """Return why a step failed, in one sentence without a full stop."""
     match reason:
         case Reason.NO_OP:
             return "the action exited 0 and changed nothing"
@@ -54,7 +52,12 @@ def regression_text(broken: Broken) -> str:
 
 
 def unmet_text(unmet: Collection[Proof]) -> str:
-    """Return the first condition that does not hold, or that is not known to, and how many more there are."""
+    """Return the first condition that does not hold, or that is not known to, and how many more there are.
+
+    An author's own message for such a condition takes its place.
+    """
+    if own := [proof.condition.condition.message for proof in unmet if proof.condition.condition.message]:
+        return own[0]
     if not unmet:
         return "a condition does not hold"
     culprit = next((proof for proof in unmet if proof.verdict.status is Status.NOT_HELD), next(iter(unmet)))

@@ -7,7 +7,7 @@ from stackplan.model.change import Change
 from stackplan.model.condition import Recheck
 from stackplan.model.event import ConnectionDropped, NodeProven, OutputSeen, Reattached, StepEnded, StepStarted
 from stackplan.model.facts import Known, Unknown
-from stackplan.model.job import Exited, Interrupted, NotStarted, Signalled, TimedOut
+from stackplan.model.job import Exited, Interrupted, Lost, NotStarted, Signalled, TimedOut
 from stackplan.model.outcome import NodeOutcome, Reason
 from stackplan.model.secret import Redactor
 from stackplan.model.verdict import Status
@@ -443,3 +443,41 @@ def test_known_answers_of_any_shape_end_in_no_traceback(stage):
         world = World({"torch": value}, {"torch": lambda world: Exited(0)})
         assert play(stage, world, step("torch")).outcome is NodeOutcome.FAILED
         assert isinstance(world.answer(world.asked[0][0]), Known)
+
+
+def test_a_connection_that_holds_for_a_while_each_time_may_drop_as_often_as_it_likes(stage):
+    world = World({"torch": "old"}, {"torch": sets()("torch")})
+    run, drops = stage(gpu=world), []
+
+    def fault(word):
+        if word == "watching" and len(drops) < 30:
+            drops.append(word)
+            run.clock.seconds += 600
+            raise ConnectionLost("cut")
+
+    run.faults["gpu"] = fault
+    assert run.play(bound(step("torch"))).outcome is NodeOutcome.OK
+    assert {it.step for it in run.events if isinstance(it, (ConnectionDropped, Reattached))} == {"torch"}
+    assert world.starts == {"R.torch.1": 1}
+
+
+def test_a_supervisor_that_died_leaves_the_step_lost_and_what_holds_known(stage):
+    def vanishes(world):
+        world.values["torch"] = "new"
+        return Lost("the supervisor is gone")
+
+    node = play(stage, World({"torch": "old"}, {"torch": vanishes}), step("torch"))
+    assert (node.outcome, node.reason) == (NodeOutcome.LOST, Reason.LOST)
+    assert last(node).conditions[0].status is Status.HELD
+    assert last(node).message == "how it ended is not known: the supervisor is gone"
+
+
+def test_an_authors_message_stands_for_a_condition_and_not_for_what_the_action_did(stage):
+    def post(value):
+        return [condition("is", name="torch", value=value, message="see the wiki")]
+
+    idle = World({"torch": "old"}, {"torch": lambda world: Exited(0)})
+    assert last(play(stage, idle, step("torch", post=post("new")))).message == "the action exited 0 and changed nothing"
+    moved = World({"torch": "old"}, {"torch": sets("newer")("torch")})
+    found = last(play(stage, moved, step("torch", post=post("new"))))
+    assert (found.message, found.conditions[0].message) == ("see the wiki", "see the wiki")

@@ -6,7 +6,7 @@ import os
 import stat
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackplan.connection.failure import NodeUnreachable
@@ -204,6 +204,7 @@ def test_what_is_journalled_is_redacted(path):
 texts = st.text(max_size=20)
 
 
+@settings(max_examples=40)
 @given(run=texts, command=texts, nodes=st.lists(texts, max_size=3), revision=st.none() | texts)
 def test_an_event_survives_its_encoding(run, command, nodes, revision):
     identity = PlaybookIdentity(name=run, path=command, sha256="", revision=revision)
@@ -220,6 +221,7 @@ json_data = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(
     kind=st.sampled_from(["RunStarted", "StepEnded", "NodeEnded", "OutputSeen"]),
     data=st.dictionaries(

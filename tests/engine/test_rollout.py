@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from stackplan.connection.failure import Locked, NodeProgramMissing, NodeUnreachable
+from stackplan.connection.failure import ConnectionLost, Locked, NodeProgramFailed, NodeProgramMissing, NodeUnreachable
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.exit_status import exit_status
 from stackplan.engine.rollout import waves
@@ -81,6 +81,27 @@ def test_failures_are_counted_over_all_waves_unreachable_and_locked_nodes_among_
     assert "by run X of eve on there" in report.nodes[2].message
     assert exit_status(report) == 7
     assert [node.wave for node in report.nodes] == [1, 2, 3, None, None]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (NodeProgramFailed("no room for the lock"), "failed"),
+        (ConnectionLost("cut"), "lost"),
+        (NodeUnreachable("no route"), "lost"),
+    ],
+)
+def test_a_node_that_cannot_be_locked_is_left_alone(stage, error, outcome):
+    run = stage(a=world())
+
+    def fault(word):
+        if word == "lock":
+            raise error
+
+    run.faults["a"] = fault
+    report = run.play(bound(*BOOK))
+    assert (outcomes(report), report.nodes[0].message) == ({"a": outcome}, str(error))
+    assert run.worlds["a"].asked == []
 
 
 def test_as_many_failures_as_are_allowed_stop_nothing(stage):

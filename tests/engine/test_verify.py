@@ -5,7 +5,7 @@ import stat
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackplan.connection.failure import NodeProgramFailed, NodeUnreachable
@@ -147,6 +147,7 @@ plain = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(
     arguments=st.dictionaries(st.text(max_size=5), plain, max_size=3), user=st.none() | st.text(max_size=5), value=plain
 )

@@ -3,7 +3,6 @@
 A session that was not told how a job ends, or that is asked what it does not know, raises: silence is never an answer.
 """
 
-import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -293,7 +292,6 @@ class World:
     prints: bytes = b""
     may: bool = True
     asked: list[tuple[Query, ...]] = field(default_factory=list)
-    sleeping: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, query: Query) -> Answer:
         if query.kind == "may":
@@ -357,13 +355,6 @@ class FakeSession:
 
     def close(self):
         self.closed = True
-
-
-def unreachable(summary: str = "gpu-02 does not answer on port 22") -> Callable[[str], None]:
-    def fault(word: str) -> None:
-        raise ConnectionFailure(summary, "is it up?")
-
-    return fault
 
 
 @dataclass
