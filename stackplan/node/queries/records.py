@@ -1,8 +1,8 @@
 """Whether a virtual environment is whole on disk: a walk over every RECORD, without starting anything.
 
 Asked with `{"venv": …}` or `{"python": …}`. The answer counts what was found by kind and shows the first of each:
-    {"path": …, "exists": true, "environment": true, …, "distributions": 214, "files": 30112,
-     "findings": {"missing-file": {"count": 2, "first": [{"distribution": "torch", "path": "torch/version.py"}]}}}
+    {"path": …, "exists": true, "environment": true, …, "distributions": 214, "files": 30112, "findings":
+       {"missing-file": {"count": 2, "first": [{"distribution": "torch", "path": "torch/b.so", "detail": null}]}}}
 Kinds: missing-file, wrong-size (another size than RECORD says: a write that was cut short), two-owners (one path in two
 RECORDs with different hashes), two-versions (two dist-infos of one name), leftover (`~orch`, which an interrupted
 removal left), missing-metadata, missing-record, unreadable. Compiled `__pycache__` files come and go and are not looked
@@ -20,6 +20,7 @@ from stackplan.node.queries import _environment
 from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
 
 SHOWN = 10
+_STREWN_FOLDERS = ("tests", "test", "docs", "doc", "examples", "example", "benchmarks", "benchmark")
 
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         environment.answer(),
         distributions=walk.distributions,
         files=walk.files,
-        findings={kind: {"count": len(rows), "first": rows[:SHOWN]} for kind, rows in sorted(walk.findings.items())},
+        findings={kind: {"count": len(rows), "first": rows[:SHOWN]} for kind, rows in sorted(walk.found().items())},
     )
 
 
@@ -41,10 +42,19 @@ class Walk:
     def __init__(self) -> None:
         self.distributions = 0
         self.files = 0
-        self.findings: dict[str, list[dict[str, str]]] = {}
+        self._findings: dict[str, list[dict[str, str | None]]] = {}
+        self._shared: set[str] = set()
+        self._short: list[tuple[str, str, str, str]] = []
         self._owners: dict[str, tuple[str, str]] = {}
         self._folders: dict[str, dict[str, os.DirEntry[str]] | None] = {}
         self._packages = ""
+
+    def found(self) -> dict[str, list[dict[str, str | None]]]:
+        """Return the findings by kind. Of a file that two distributions wrote, the size can be right for one only."""
+        short = [row for row in self._short if row[0] not in self._shared]
+        rows: list[dict[str, str | None]]
+        rows = [{"distribution": name, "path": path, "detail": detail} for _, name, path, detail in short]
+        return {**self._findings, **({"wrong-size": rows} if rows else {})}
 
     def site_packages(self, folder: str) -> None:
         self._packages = folder
@@ -67,7 +77,7 @@ class Walk:
     def _distribution(self, path: str, entry: str, seen: dict[str, str]) -> None:
         name = named_by_folder(entry)[0]
         if canonical(name) in seen:
-            self._found("two-versions", name, f"{seen[canonical(name)]} and {entry}")
+            self._found("two-versions", name, entry, f"beside {seen[canonical(name)]}")
         seen[canonical(name)] = entry
         self._papers(path, entry, name)
 
@@ -78,17 +88,17 @@ class Walk:
         except FileNotFoundError:
             self._found("missing-metadata", name, entry + "/METADATA")
         except OSError as error:
-            self._found("unreadable", name, f"{entry}/METADATA: {error.strerror}")
+            self._found("unreadable", name, entry + "/METADATA", error.strerror)
         try:
             with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="surrogateescape", newline="") as lines:
                 self._record(lines.read(), name)
         except FileNotFoundError:
             self._found("missing-record", name, entry + "/RECORD")
         except (OSError, csv.Error) as error:
-            self._found("unreadable", name, f"{entry}/RECORD: {getattr(error, 'strerror', error)}")
+            self._found("unreadable", name, entry + "/RECORD", str(getattr(error, "strerror", error)))
 
     def _record(self, text: str, name: str) -> None:
-        lines = text.splitlines()
+        lines = text.replace("\r\n", "\n").split("\n")
         # Splitting at commas is right, and fast, for all but the few paths that hold a comma or a quote.
         rows = list(csv.reader(lines)) if '"' in text else [line.rsplit(",", 2) for line in lines]
         for row in rows:
@@ -103,7 +113,9 @@ class Walk:
             path = os.path.normpath(path)
         owner = self._owners.setdefault(path, (name, digest))
         if owner[0] != name and not (digest and owner[1] == digest):
-            self._found("two-owners", f"{owner[0]} and {name}", recorded)
+            self._shared.add(path)
+            if not strewn(recorded):
+                self._found("two-owners", name, recorded, f"also written by {owner[0]}")
         folder, _, base = path.rpartition("/")
         entries = self._listed(folder, name)
         if entries is None:
@@ -113,10 +125,10 @@ class Walk:
         except (KeyError, FileNotFoundError):
             self._found("missing-file", name, recorded)
         except OSError as error:
-            self._found("unreadable", name, f"{recorded}: {error.strerror}")
+            self._found("unreadable", name, recorded, error.strerror)
         else:
             if size.isdigit() and status.st_size != int(size):
-                self._found("wrong-size", name, f"{recorded} ({status.st_size} bytes, recorded {size})")
+                self._short.append((path, name, _shown(recorded), f"{status.st_size} bytes instead of {size}"))
 
     def _listed(self, folder: str, name: str) -> dict[str, os.DirEntry[str]] | None:
         """Return the entries of a folder by name, none when it does not exist, None when it may not be looked into."""
@@ -128,9 +140,24 @@ class Walk:
                 self._folders[folder] = {}
             except OSError as error:
                 self._folders[folder] = None
-                self._found("unreadable", name, f"{folder}: {error.strerror}")
+                self._found("unreadable", name, folder, error.strerror)
         return self._folders[folder]
 
-    def _found(self, kind: str, distribution: str, path: str) -> None:
-        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        self.findings.setdefault(kind, []).append({"distribution": distribution, "path": shown})
+    def _found(self, kind: str, distribution: str, path: str, detail: str | None = None) -> None:
+        row = {"distribution": distribution, "path": _shown(path), "detail": detail}
+        self._findings.setdefault(kind, []).append(row)
+
+
+def strewn(path: str) -> bool:
+    """Return whether a wheel dropped this beside its packages by oversight: many bring a `tests` folder or a README.
+
+    Nothing is loaded from there, and wheels that overwrite each other's do no harm by it.
+    """
+    top, slash, _ = path.partition("/")
+    if slash:
+        return top in _STREWN_FOLDERS
+    return not path.endswith((".py", ".so", ".pth"))
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

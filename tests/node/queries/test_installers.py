@@ -58,4 +58,6 @@ def test_installed_upgraded_and_damaged(tool, environment, context, tmp_path):
     assert records.answer(environment.asked, context())["findings"] == {}
     (environment.packages / "torch" / "new.py").unlink()
     found = records.answer(environment.asked, context())["findings"]
-    assert found == {"missing-file": {"count": 1, "first": [{"distribution": "torch", "path": "torch/new.py"}]}}
+    assert found == {
+        "missing-file": {"count": 1, "first": [{"distribution": "torch", "path": "torch/new.py", "detail": None}]}
+    }
