@@ -1,0 +1,72 @@
+"""The cases in tests/facts and the true answers of the queries have one shape: neither end can drift from the other."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+FACTS = Path(__file__).parents[2] / "facts"
+SMI = """case "$1" in
+  *compute-apps*) echo '41233, GPU-5c2b5f8e, python' ;;
+  *) echo '0, GPU-5c2b5f8e, 580.95.05, 12.0, 97887, 0, Disabled, Enabled, NVIDIA B200' ;;
+esac"""
+
+
+def recorded() -> dict[str, list[object]]:
+    """Return the Known answers of all cases, by the kind of query."""
+    found: dict[str, list[object]] = {}
+    for path in sorted(FACTS.glob("*/*.json")):
+        for row in json.loads(path.read_text("utf-8"))["answers"]:
+            if "known" in row:
+                found.setdefault(row["kind"], []).append(row["known"])
+    return found
+
+
+def shape(value: object, at: str = "") -> set[str]:
+    """Return the paths of a JSON value's keys; those of a mapping by free names (modules, findings) are not told."""
+    if isinstance(value, list):
+        return {path for item in value for path in shape(item, f"{at}[]")}
+    if not isinstance(value, dict) or at in (".modules", ".findings"):
+        return set()
+    return {f"{at}.{key}" for key in value} | {
+        path for key, item in value.items() for path in shape(item, f"{at}.{key}")
+    }
+
+
+@pytest.fixture
+def arguments(environment, programs, root, tmp_path):
+    environment.install("torch", "2.10.0", {"torch/_C.py": "def _cuda_getArchFlags(): return 'sm_120'\n"})
+    environment.write("torch/__init__.py", "import torch._C\n")
+    environment.write("torch/version.py", "__version__ = '2.10.0'\ncuda = '12.8'\n")
+    programs.write("nvidia-smi", SMI)
+    programs.write("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    (root / "proc/977/fd").mkdir(parents=True)
+    (root / "proc/977/fd/3").symlink_to("/dev/nvidia0")
+    (tmp_path / "content").touch()
+    return {
+        "command": {"run": "true"},
+        "disk": {"path": str(tmp_path)},
+        "distributions": environment.asked,
+        "file": {"path": str(tmp_path / "content"), "content": True},
+        "gpu_driver": {},
+        "gpu_processes": {},
+        "gpus": {},
+        "imports": {**environment.asked, "modules": ["torch"]},
+        "nvcc": {"path": str(programs.folder / "nvcc")},
+        "os": {},
+        "python_value": {**environment.asked, "expr": "1", "imports": []},
+        "records": environment.asked,
+        "sudo": {"user": "root"},
+        "torch": environment.asked,
+        "torch_arch": environment.asked,
+    }
+
+
+def test_recorded_and_true_answers_have_one_shape(arguments, context):
+    cases = recorded()
+    assert set(arguments) == set(cases)
+    for kind, asked in arguments.items():
+        answer = importlib.import_module(f"stackplan.node.queries.{kind}").answer(asked, context())
+        json.dumps(answer)
+        assert shape(answer) == set().union(*map(shape, cases[kind])), kind
