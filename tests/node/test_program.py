@@ -1,7 +1,6 @@
 """Questions to a node program: three kinds of answers, and none that takes the others with it."""
 
 import os
-import stat
 import threading
 import time
 from collections.abc import Callable
@@ -154,13 +153,3 @@ def test_many_hundred_answers_cost_one_round_trip(session: Session) -> None:
     assert len(answers) == 500
     assert session.round_trips == before + 1
     assert session.execs == 1
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root needs no sudo")
-def test_sudo_that_refuses_is_quoted(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    sudo = tmp_path / "sudo"
-    sudo.write_text("#!/bin/sh\necho >&2 'sudo: a password is required'\nexit 1\n")
-    sudo.chmod(sudo.stat().st_mode | stat.S_IXUSR)
-    query = Query("who", {}, user="root")
-    answer = session.ask([query])[query]
-    assert isinstance(answer, Failed)
