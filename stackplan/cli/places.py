@@ -1,13 +1,13 @@
-"""Where things lie: a playbook by path or by name, the inventory nearest to it, the root of the project."""
+"""Where things lie: a playbook by path or by name, and the root of the project."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
+from stackplan.language.inventory import FILE as INVENTORY
 from stackplan.language.nearest import did_you_mean
 from stackplan.model.diagnosis import Diagnosis, Invalid
 
 SUFFIXES = (".yaml", ".yml")
-INVENTORY = "inventory.yaml"
 
 
 def find_playbook(name: str, inventory: Path | None, here: Path) -> Path:
@@ -31,12 +31,6 @@ def find_playbook(name: str, inventory: Path | None, here: Path) -> Path:
 def git_root(start: Path) -> Path | None:
     """Return the nearest folder at or above `start` that holds `.git`."""
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
-
-
-def nearest_inventory(playbook: Path) -> Path | None:
-    """Return the `inventory.yaml` in the playbook's folder or the nearest one above it."""
-    folder = playbook.absolute().parent
-    return next((it / INVENTORY for it in (folder, *folder.parents) if (it / INVENTORY).is_file()), None)
 
 
 def as_named(path: Path, here: Path) -> Path:

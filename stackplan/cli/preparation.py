@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackplan.cli.places import find_playbook, nearest_inventory
+from stackplan.cli.places import find_playbook
 from stackplan.cli.selection import Selection
 from stackplan.cli.steps import narrowed
 from stackplan.connection.connect import connect
@@ -74,8 +74,8 @@ def _inventory(path: Path, selection: Selection) -> Inventory:
     if selection.local:
         return inventories.local()
     if selection.nodes:
-        return inventories.named(selection.nodes)
-    found = selection.inventory or nearest_inventory(path)
+        return inventories.from_targets(selection.nodes)
+    found = selection.inventory or inventories.nearest(path.absolute().parent)
     if found is None:
         summary = "there is no inventory"
         expected = "an inventory.yaml in the playbook's folder or above it"
@@ -91,9 +91,7 @@ def _targets(playbook: Playbook, nodes: tuple[Node, ...], selection: Selection, 
     for node in nodes:
         try:
             own = scope(playbook, node, selection.variable_files, selection.assignments, secrets=secrets)
-            rendered = render(playbook, own)
-            skipped = tuple(step.id for step in rendered.steps if step.skipped)
-            targets.append(Target(node, bind(rendered, skipped)))
+            targets.append(Target(node, bind(render(playbook, own))))
         except Invalid as invalid:
             for diagnosis in source.annotate(invalid.diagnoses, playbook.sources):
                 wrong.setdefault(diagnosis, []).append(node.name)

@@ -1,9 +1,11 @@
 """The question that `apply` asks on a terminal, and what a terminal is shown."""
 
+import contextlib
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,29 +38,44 @@ class Terminal:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # A test runner in the background has SIGINT ignored, and that would be inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - one call
         )
         os.close(slave)
         self.seen = ""
 
     def wait_for(self, text):
         while text not in self.seen:
-            ready, _, _ = select.select([self.master], [], [], 30)
-            assert ready, f"{text!r} did not come; seen: {self.seen}"
-            self.seen += os.read(self.master, 4096).decode(errors="replace")
+            assert self._read(), f"{text!r} did not come; seen: {self.seen}"
 
     def answer(self, text):
         os.write(self.master, text.encode())
 
+    def interrupt(self):
+        """Send SIGINT until it has taken: Python loses one that comes just before it begins to read."""
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=5)
+
     def end(self):
         """Read both streams to their ends; return the exit status and the standard output."""
-        try:
-            while chunk := os.read(self.master, 4096):
-                self.seen += chunk.decode(errors="replace")
-        except OSError:
-            pass  # the other side of the terminal is closed
+        while self._read():
+            pass
         os.close(self.master)
         out, _ = self.process.communicate(timeout=30)
         return self.process.returncode, out
+
+    def _read(self):
+        """Take in what comes next; return False at the end, which a terminal tells by an error."""
+        ready, _, _ = select.select([self.master], [], [], 30)
+        assert ready, f"nothing comes; seen: {self.seen}"
+        try:
+            chunk = os.read(self.master, 4096)
+        except OSError:
+            return False
+        self.seen += chunk.decode(errors="replace")
+        return bool(chunk)
 
 
 @pytest.fixture
@@ -97,7 +114,7 @@ def test_no_does_nothing(terminal, environment, answer):
 def test_ctrl_c_at_the_question_is_an_interruption(terminal, environment):
     session = terminal("apply", "motd.yaml", "--local")
     session.wait_for("[y/N]")
-    session.process.send_signal(2)
+    session.interrupt()
     status, _ = session.end()
     assert status == 130
     assert "Interrupted." in session.seen

@@ -6,6 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from stackplan.cli import failure
+from stackplan.cli.main import run
+
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "report.v1.json").read_text(encoding="utf-8"))
 PLAYBOOK = """\
 stackplan: 1
@@ -32,6 +35,20 @@ def playbook(project):
     path = project / "motd.yaml"
     path.write_text(PLAYBOOK)
     return path
+
+
+@pytest.fixture
+def here(project, monkeypatch, capsys, environment):
+    """Run a command line in this process, for what ends before a node is asked."""
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("STACKPLAN_STATE", environment["STACKPLAN_STATE"])
+
+    def call(*words):
+        status = failure.guard(lambda shown: run(list(words), shown))
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
 
 
 @pytest.fixture
@@ -113,49 +130,65 @@ def test_variables_and_steps_from_the_command_line(stackplan, playbook, home, pr
     assert (home / "bow").exists()
 
 
+@pytest.mark.parametrize("command", ["plan", "apply", "verify"])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--var", "greting=hi"], "did you mean `greeting`"),
-        (["--step", "great"], "did you mean `greet`"),
-        (["--step", "greet", "--from", "bow"], "cannot be used together"),
         (["--vars", "nowhere.yaml"], "nowhere.yaml"),
         (["-i", "nowhere.yaml"], "cannot be used together"),
         (["-n", "gpu-01"], "cannot be used together"),
+        (["-l", "gpu-*"], "no node or group matches `gpu-*`"),
+        (["--parallel", "0"], "0 is not in the range"),
     ],
 )
-@pytest.mark.parametrize("command", ["plan", "apply", "verify"])
-def test_wrong_flags_are_exit_status_2(stackplan, playbook, command, arguments, said):
-    if command == "verify" and arguments[0] == "--step":
-        pytest.skip("verify proves every step")
+def test_wrong_flags_are_exit_status_2(here, playbook, command, arguments, said):
     yes = ["--yes"] if command == "apply" else []
-    ended = stackplan(command, "motd.yaml", "--local", *yes, *arguments)
-    assert ended.returncode == 2
-    assert said in ended.stderr
-    assert "Traceback" not in ended.stderr
+    status, _, err = here(command, "motd.yaml", "--local", *yes, *arguments)
+    assert status == 2
+    assert said in err
 
 
-def test_lint_names_every_mistake_with_its_place(stackplan, project):
+@pytest.mark.parametrize("command", ["plan", "apply"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--step", "great"], "did you mean `greet`"), (["--step", "greet", "--from", "bow"], "cannot be used together")],
+)
+def test_wrong_steps_are_exit_status_2(here, playbook, command, arguments, said):
+    yes = ["--yes"] if command == "apply" else []
+    status, _, err = here(command, "motd.yaml", "--local", *yes, *arguments)
+    assert status == 2
+    assert said in err
+
+
+def test_no_inventory_is_said_with_the_ways_out(here, playbook):
+    status, out, err = here("plan", "motd.yaml")
+    assert (status, out) == (2, "")
+    assert "there is no inventory" in err
+    assert "--local" in err
+
+
+def test_lint_names_every_mistake_with_its_place(here, project):
     wrong = PLAYBOOK.replace("name: motd", "nmae: motd").replace("mode: 0644, content: {", "mood: 0644, content: {")
     wrong = (
         wrong.replace("id: bow", "id: greet").replace("why:", "whi:").replace("file: {path: ~/bow}", "fil: {path: x}")
     )
     (project / "motd.yaml").write_text(wrong)
-    ended = stackplan("lint", "motd.yaml")
-    assert ended.returncode == 2
-    places = [line for line in ended.stdout.splitlines() if line.startswith("motd.yaml:")]
-    assert len(places) == 5
-    assert "5 problems in 1 playbook." in ended.stderr
-    document = json.loads(stackplan("lint", "motd.yaml", "--format", "json").stdout)
-    assert [it["location"].split(":")[0] for it in document["diagnoses"]] == ["motd.yaml"] * 5
+    status, out, err = here("lint", "motd.yaml")
+    assert status == 2
+    assert len([line for line in out.splitlines() if line.startswith("motd.yaml:")]) == 5
+    assert err == "5 problems in 1 playbook.\n"
+    status, out, _ = here("lint", "motd.yaml", "--format", "json")
+    assert status == 2
+    assert [it["location"].split(":")[0] for it in json.loads(out)["diagnoses"]] == ["motd.yaml"] * 5
 
 
-def test_a_playbook_that_is_wrong_gives_a_document_of_diagnoses(stackplan, project):
+def test_a_playbook_that_is_wrong_gives_a_document_of_diagnoses(here, project):
     (project / "motd.yaml").write_text("stackplan: 1\nsteps: []\n")
-    ended = stackplan("plan", "motd.yaml", "--local", "--format", "json")
-    assert ended.returncode == 2
-    assert json.loads(ended.stdout)["format"] == "stackplan.diagnoses/1"
-    assert "motd.yaml:" in ended.stderr
+    status, out, err = here("plan", "motd.yaml", "--local", "--format", "json")
+    assert status == 2
+    assert json.loads(out)["format"] == "stackplan.diagnoses/1"
+    assert "motd.yaml:" in err
 
 
 def test_a_node_that_cannot_be_reached_is_in_the_document(stackplan, playbook, project):
@@ -182,10 +215,11 @@ def test_facts_are_recorded(stackplan, playbook, project):
 def test_a_secret_is_nowhere_to_be_seen(stackplan, project, home, tmp_path):
     secret = "s3cr3t-greeting-XYZ"
     text = PLAYBOOK.replace("greeting: hello", "greeting: {secret: true, env: GREETING}")
+    text = text.replace(', content: {contains: "{{ greeting }}"}', "")
     (project / "motd.yaml").write_text(text)
-    for command in (["plan"], ["apply", "--yes"], ["verify"]):
+    for command in (["plan"], ["apply", "--yes"], ["verify", "--format", "json"]):
         ended = stackplan(*command, "motd.yaml", "--local", GREETING=secret)
-        assert ended.returncode in (0, 3), ended.stderr
+        assert ended.returncode == 0, ended.stderr
         assert secret not in ended.stdout + ended.stderr
     assert secret in (home / "motd").read_text(), "the search would find it"
     kept = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]

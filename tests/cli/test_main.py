@@ -132,7 +132,7 @@ def test_an_interruption_is_130(capsys, ended):
 def test_arguments_that_are_not_utf8_are_no_bug(stackplan):
     ended = stackplan("lint", "\udcff.yaml")
     assert ended.returncode == 2
-    assert "\\udcff.yaml" in ended.stderr
+    assert "\\udcff.yaml" in ended.stdout
 
 
 def test_a_reader_that_goes_away_is_no_failure(environment, project):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackplan.cli.places import find_playbook, git_root, nearest_inventory
+from stackplan.cli.places import find_playbook, git_root
 from stackplan.model.diagnosis import Invalid
 
 
@@ -54,13 +54,6 @@ def test_the_search_does_not_leave_the_repository(repository, tmp_path):
     (tmp_path / "playbooks" / "stray.yaml").write_text("")
     with pytest.raises(Invalid, match="there is no playbook stray"):
         find_playbook("stray", None, repository)
-
-
-def test_the_nearest_inventory_is_upwards_from_the_playbook(repository):
-    (repository / "inventory.yaml").write_text("")
-    assert nearest_inventory(repository / "playbooks" / "cuda13.yaml") == repository / "inventory.yaml"
-    (repository / "playbooks" / "inventory.yaml").write_text("")
-    assert nearest_inventory(repository / "playbooks" / "x.yaml") == repository / "playbooks" / "inventory.yaml"
 
 
 def test_git_root(repository):
