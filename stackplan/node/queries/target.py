@@ -25,15 +25,17 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if arguments.get("follow"):
         path = os.path.realpath(path)
     folder = os.path.dirname(os.path.abspath(path))
-    place = {"path": path, "user": context.user, **_place(context, folder)}
+    return {"path": path, "user": context.user, **_place(context, folder), **_about(path, context)}
+
+
+def _about(path: str, context: Context) -> dict[str, Any]:
     try:
         status = os.lstat(context.rooted(path))
     except (FileNotFoundError, NotADirectoryError):
-        return {**place, "kind": "missing"}
+        return {"kind": "missing"}
     except OSError as error:
         raise ProbeFailed(f"{path} cannot be looked at: {error.strerror}") from error
     about = {
-        **place,
         "kind": _kind(status.st_mode),
         "size": status.st_size,
         "mode": f"{stat.S_IMODE(status.st_mode):04o}",
