@@ -117,10 +117,10 @@ class Reading:
             inner = shape.properties.get(key.text) or shape.others
             if inner is not None:
                 entries.append((key, self.read(inner, value, f"`{key.text}`")))
-            elif shape.closed:
-                self._note_unknown(shape, key, owner)
             else:
                 entries.append((key, value))
+                if shape.closed:
+                    self._note_unknown(shape, key, owner)
             if shape.names is not None and not shape.names.search(key.text):
                 self.note(
                     f"`{key.text}` cannot be a name in {owner}", key.at, expected="letters, digits and underscores"
