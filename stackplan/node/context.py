@@ -104,7 +104,9 @@ class Context:
 
     def expand(self, path: str) -> str:
         """Return the absolute path that `path` names on the node: `~` and `~user` replaced, the rest untouched."""
-        if path == "~" or path.startswith("~/"):
+        if path == "~":
+            return self.home
+        if path.startswith("~/"):
             return os.path.join(self.home, path[2:])
         if path.startswith("~"):
             name, _, rest = path[1:].partition("/")
