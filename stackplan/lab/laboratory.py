@@ -12,6 +12,7 @@ from pathlib import Path
 import paramiko
 
 from stackplan.lab.catalogue import channels
+from stackplan.lab.failure import LabFailed
 from stackplan.lab.index import Index, pages
 from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
 from stackplan.lab.sandbox import Sandbox, build
@@ -46,23 +47,34 @@ def running_lab(nodes: int = 1, folder: Path | None = None) -> Iterator[Lab]:
     uv = find_uv()
     names = node_names(nodes)
     with contextlib.ExitStack() as stack:
-        if folder is None:
-            folder = Path(tempfile.mkdtemp(prefix="stackplan-lab-"))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        index = stack.enter_context(Index(pages(channels())))
-        sandboxes = {name: Sandbox(folder / "nodes" / name) for name in names}
-        _build_all(tuple(sandboxes.values()), uv, index.url, folder / "uv-cache")
-        client_key = paramiko.ECDSAKey.generate()
-        servers = {}
-        for name, sandbox in sandboxes.items():
-            host_key = paramiko.ECDSAKey.generate()
-            server = NodeServer(
-                host_key=host_key, client_key=client_key, home=sandbox.home, environment=sandbox.environment
-            )
-            stack.callback(server.close)
-            servers[name] = server
-        yield _write_files(folder, index, client_key, servers, sandboxes)
+        try:
+            lab = _set_up(stack, names, uv, folder)
+        except OSError as error:
+            raise LabFailed(
+                "the lab cannot be set up", observed=str(error), remedy="make room, or set TMPDIR to another folder"
+            ) from error
+        yield lab
+
+
+def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder: Path | None) -> Lab:
+    """Start everything and let `stack` end it."""
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="stackplan-lab-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    index = stack.enter_context(Index(pages(channels())))
+    sandboxes = {name: Sandbox(folder / "nodes" / name) for name in names}
+    _build_all(tuple(sandboxes.values()), uv, index.url, folder / "uv-cache")
+    client_key = paramiko.ECDSAKey.generate()
+    servers = {}
+    for name, sandbox in sandboxes.items():
+        host_key = paramiko.ECDSAKey.generate()
+        server = NodeServer(
+            host_key=host_key, client_key=client_key, home=sandbox.home, environment=sandbox.environment
+        )
+        stack.callback(server.close)
+        servers[name] = server
+    return _write_files(folder, index, client_key, servers, sandboxes)
 
 
 def node_names(count: int) -> tuple[str, ...]:

@@ -17,13 +17,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from stackplan.engine.state_folder import private_folder, state_folder
 from stackplan.lab.failure import LabFailed
 
 MOST_NODES = 500
-_READY_WITHIN_S = 120.0
-_STOP_WITHIN_S = 15.0
+# A node takes a fifth of a second on an idle machine; what is left over is for a busy one.
+_READY_WITHIN_S = 60.0
+_READY_WITHIN_S_PER_NODE = 2.0
+_STOP_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +69,7 @@ def start(nodes: int = 1, folder: Path | None = None) -> LabState:
             stderr=log,
             start_new_session=True,
         )
-    assert process.stdout
-    with process.stdout as answers:
-        timer = threading.Timer(_READY_WITHIN_S, process.kill)
-        timer.start()
-        line = answers.readline()
-        timer.cancel()
-    answer = json.loads(line) if line else {}
+    answer = _answer_of(process, within_s=_READY_WITHIN_S + nodes * _READY_WITHIN_S_PER_NODE)
     if "ready" in answer:
         # The lab outlives this process on purpose: nobody is going to wait for it here.
         process.returncode = 0
@@ -83,6 +80,23 @@ def start(nodes: int = 1, folder: Path | None = None) -> LabState:
         observed=answer.get("observed") or _tail(folder / "lab.log"),
         remedy=answer.get("remedy"),
     )
+
+
+def _answer_of(process: subprocess.Popen[bytes], within_s: float) -> dict[str, Any]:
+    """Return the one line that a starting lab writes, empty when it ends without; who is interrupted leaves no lab."""
+    assert process.stdout
+    timer = threading.Timer(within_s, process.kill)
+    timer.start()
+    try:
+        with process.stdout as answers:
+            line = answers.readline()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        timer.cancel()
+    return json.loads(line) if line else {}
 
 
 def stop(folder: Path | None = None) -> LabState | None:

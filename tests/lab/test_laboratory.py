@@ -41,6 +41,13 @@ def test_a_lab_ends_although_a_command_still_runs(tmp_path):
     assert (tmp_path / "lab" / "inventory.yaml").is_file()
 
 
+def test_a_folder_that_cannot_be_used_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabFailed, match="cannot be set up") as caught, running_lab(1, tmp_path / "file" / "lab"):
+        pytest.fail("a lab ran in a file")
+    assert str(tmp_path / "file") in caught.value.observed
+
+
 def test_without_uv_the_message_names_what_to_install(monkeypatch):
     monkeypatch.setattr(uv, "_packaged", lambda: None)
     monkeypatch.setattr(shutil, "which", lambda _: None)

@@ -60,6 +60,36 @@ def test_why_a_background_lab_did_not_start_is_passed_on(folder, monkeypatch):
             lifecycle.start(1, folder)
 
 
+def test_who_is_interrupted_while_a_lab_starts_leaves_none(folder, monkeypatch):
+    processes = []
+    popen = lifecycle.subprocess.Popen
+
+    def started(*arguments, **named):
+        processes.append(popen(*arguments, **named))
+        processes[-1].stdout.close()
+        processes[-1].stdout = Interrupting()
+        return processes[-1]
+
+    monkeypatch.setattr(lifecycle.subprocess, "Popen", started)
+    with pytest.raises(KeyboardInterrupt, match="while waiting"):
+        lifecycle.start(1, folder)
+    assert processes[0].returncode is not None
+    assert lifecycle.status(folder) is None
+
+
+class Interrupting:
+    """An output that is interrupted while it is waited for."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def readline(self):
+        raise KeyboardInterrupt("while waiting")
+
+
 def test_the_folder_follows_the_state_variable(monkeypatch, tmp_path):
     monkeypatch.setenv("STACKPLAN_STATE", str(tmp_path))
     assert lifecycle.default_folder() == tmp_path / "lab"
