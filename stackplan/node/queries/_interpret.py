@@ -52,12 +52,17 @@ def told(interpreter: str, code: str, argument: Any, context: Context, timeout_s
 
 
 def ending(exit_code: int, stderr: str) -> str:
-    """Return in one line how an interpreter ended: the signal's name, or the traceback's last line."""
+    """Return in one line how an interpreter ended: the signal's name, or the exception that its traceback ends with."""
     if exit_code < 0:
         try:
             name = signal.Signals(-exit_code).name
         except ValueError:
             name = f"signal {-exit_code}"
         return f"the interpreter was ended by {name}"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return lines[-1][:500] if lines else f"the interpreter ended with exit status {exit_code}"
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    frames = [index for index, line in enumerate(lines) if line.startswith('  File "')]
+    # The exception stands unindented below the last frame; its message may go on, and others may print after it.
+    after = [line for line in lines[frames[-1] if frames else 0 :] if not line[0].isspace()]
+    fatal = [line for line in lines if line.startswith("Fatal Python error:")]
+    told = fatal or (after if frames else lines[-1:])
+    return told[0].strip()[:500] if told else f"the interpreter ended with exit status {exit_code}"

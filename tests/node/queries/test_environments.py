@@ -8,7 +8,7 @@ import time
 import pytest
 
 from stackplan.node.context import CannotTell, ProbeFailed
-from stackplan.node.queries import distributions, imports, python_value, records, torch, torch_arch
+from stackplan.node.queries import _interpret, distributions, imports, python_value, records, torch, torch_arch
 
 VERSION_PY = """from typing import Optional
 __all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip']
@@ -345,6 +345,25 @@ def test_modules_are_imported_one_by_one(environment, context, tmp_path):
         "first": None,
         "second": "ModuleNotFoundError: No module named 'second'",
     }
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    x\n'
+NO_ENCODINGS = "Fatal Python error: init_fs_encoding: failed\nModuleNotFoundError: No module named 'encodings'\n"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "line"),
+    [
+        (f"warning\n{TRACEBACK}ImportError: no\nmore of it\n", "ImportError: no"),
+        (f"{TRACEBACK}ValueError: first\n\nDuring handling:\n\n{TRACEBACK}KeyError: 'b'\n", "KeyError: 'b'"),
+        ('  File "a.py", line 1\n    x y\n    ^\nSyntaxError: invalid syntax\n', "SyntaxError: invalid syntax"),
+        (f"{NO_ENCODINGS}\n<no Python frame>\n", "Fatal Python error: init_fs_encoding: failed"),
+        ("bash: cannot execute binary file\n", "bash: cannot execute binary file"),
+        ("", "the interpreter ended with exit status 1"),
+    ],
+)
+def test_an_ending_is_told_by_the_exception(stderr, line):
+    assert _interpret.ending(1, stderr) == line
 
 
 def test_neither_the_current_folder_nor_pythonpath_helps_an_import(environment, context, tmp_path, monkeypatch):
