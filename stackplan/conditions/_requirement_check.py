@@ -63,7 +63,7 @@ def _broken(found: tuple[Distribution, ...]) -> Iterator[Problem]:
     folders: dict[str, list[str]] = {}
     for it in found:
         folders.setdefault(it.canonical, []).append(it.folder)
-        if it.fault is not None and it.fault != "not-utf-8":
+        if it.fault in ("missing-metadata", "incomplete-metadata"):
             yield Problem(it.canonical, f"METADATA of {it.name}", f"{it.folder}: {it.fault}")
     for name, twins in folders.items():
         if len(twins) > 1:

@@ -14,7 +14,7 @@ from stackplan.model.change import State
 from stackplan.model.distribution import distributions, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
 from stackplan.model.kind import ConditionKind
-from stackplan.model.verdict import Verdict, held, not_held
+from stackplan.model.verdict import Verdict, held, not_held, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,9 @@ class PackagesConsistent(ConditionKind):
             return not_held(text, expected=self.environment.expected, observed=absence)
         found = distributions(answer)
         wrong = [it for it in problems(found, _markers(told)) if it.name not in self.allow]
+        unread = [it.folder for it in found if it.fault == "unreadable-metadata" and it.canonical not in self.allow]
+        if unread and not wrong:
+            return unknown(text, why=f"METADATA cannot be read in {listed(unread)}")
         if not wrong:
             return held(text, observed=f"all met ({len(found)} installed)", evidence=str(self.environment))
         return not_held(
