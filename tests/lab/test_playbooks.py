@@ -31,6 +31,12 @@ def test_every_address_can_be_pointed_elsewhere(path):
     assert "http" not in yaml.safe_dump(document["steps"])
 
 
+def test_the_example_inventory_is_read():
+    from stackplan.language.inventory import read  # noqa: PLC0415 - jsonschema and jinja2 are slow to import
+
+    assert set(read(FOLDER / "examples" / "inventory.yaml").groups["prod"]) == {"gpu-01", "gpu-02"}
+
+
 def test_the_labs_vars_are_vars_of_the_shipped_playbook():
     document = yaml.safe_load((FOLDER / "cuda13-blackwell.yaml").read_text())
     assert set(variables("http://127.0.0.1:1")) <= set(document["vars"])
