@@ -84,7 +84,9 @@ def _applied(prepared: Prepared, selection: Selection) -> Report:
     )
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     with stopping(stop), progress(terminal=terminal, write=say) as show:
-        return apply(prepared.targets, prepared.connect, setting, show)
+        report = apply(prepared.targets, prepared.connect, setting, show)
+    say()
+    return report
 
 
 def _operator() -> str:

@@ -89,9 +89,15 @@ def diagnosis_lines(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]
         lines += hanging(f"{margin}caused by ", safe(cause), width)
     if diagnosis.remedy is not None:
         lines += hanging(margin, safe(diagnosis.remedy), width)
-    if diagnosis.remedy_at is not None:
+    if diagnosis.remedy_at is not None and not names_place(diagnosis):
         lines += hanging(margin, safe(f"at {diagnosis.remedy_at}"), width)
     return lines
+
+
+def names_place(diagnosis: Diagnosis) -> bool:
+    """Return whether the remedy's own words say where it goes ("Add `upgrade: true` at 37:7")."""
+    place = diagnosis.remedy_at
+    return place is not None and f"{place.line}:{place.column}" in (diagnosis.remedy or "")
 
 
 def change_lines(changes: tuple[Change, ...]) -> list[str]:

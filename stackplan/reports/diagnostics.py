@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.reports.condition_text import names_place
 from stackplan.reports.layout import hanging
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
@@ -63,7 +64,7 @@ def _blank(text: str) -> str:
 
 def _remedy(diagnosis: Diagnosis, paint: Paint) -> list[str]:
     remedy = safe(diagnosis.remedy) if diagnosis.remedy else ""
-    if diagnosis.remedy_at is not None:
+    if diagnosis.remedy_at is not None and not names_place(diagnosis):
         remedy = f"{remedy} ({safe(str(diagnosis.remedy_at))})".lstrip()
     if diagnosis.code is None:
         return hanging("  remedy    ", remedy, WIDTH) if remedy else []

@@ -13,6 +13,7 @@ from stackplan.model.event import (
     StepEnded,
     StepStarted,
 )
+from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.safe import safe, safe_lines
@@ -41,7 +42,10 @@ def plain_line(event: Event) -> str | None:
         case StepEnded(node=node, step=report):
             line = f"{safe(node)}: {safe(report.id)}: {ended(report)}"
         case NodeEnded(node=node, report=node_report):
-            why = f": {safe(node_report.message, LINE)}" if node_report.message else ""
+            # What stopped it at a step was told when the step ended.
+            by_step = node_report.outcome is NodeOutcome.FAILED and node_report.stopped_at is not None
+            message = None if by_step else node_report.message
+            why = f": {safe(message, LINE)}" if message else ""
             line = f"{safe(node)}: {node_word(node_report, 'apply')}{why}"
         case OutputSeen() | RunEnded():
             line = None

@@ -27,7 +27,7 @@ def render(report: Report, *, width: int, colour: bool) -> str:
     """Return the report as text that ends in a line break, at most `width` cells wide where its words allow it."""
     paint = Paint(colour)
     width = usable(width)
-    groups = _alike(report.nodes)
+    groups = _alike(report.nodes, width)
     lines: list[str] = []
     for diagnosis in report.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
@@ -44,14 +44,18 @@ def render(report: Report, *, width: int, colour: bool) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _alike(nodes: tuple[NodeReport, ...]) -> list[Group]:
-    """Return the nodes with those together that differ in nothing but name, wave and time taken, in report order."""
-    found: dict[NodeReport, list[str]] = {}
+def _alike(nodes: tuple[NodeReport, ...], width: int) -> list[Group]:
+    """Return the nodes with those together that read alike but for their name, wave and time taken, in report order."""
+    found: dict[tuple[str, ...], list[NodeReport]] = {}
+    bare = Paint(colour=False)
     for node in nodes:
-        found.setdefault(_essence(node), []).append(node.node)
-    by_name = {node.node: node for node in nodes}
+        lines = node_text.render(("",), _essence(node), width, bare)
+        found.setdefault((node.outcome.value, *lines), []).append(node)
     # The times of the first of a group are shown only where it stands alone.
-    return [(tuple(names), by_name[names[0]] if len(names) == 1 else essence) for essence, names in found.items()]
+    return [
+        (tuple(node.node for node in alike), alike[0] if len(alike) == 1 else _essence(alike[0]))
+        for alike in found.values()
+    ]
 
 
 def _essence(node: NodeReport) -> NodeReport:

@@ -30,6 +30,13 @@ def test_the_way_in_imports_nothing_heavy(environment, arguments):
     assert loaded(environment, *arguments) & HEAVY <= ({"rich"} if arguments == ["nonsense"] else set())
 
 
+def test_lint_speaks_to_no_node_and_loads_nothing_that_could(environment, project):
+    (project / "p.yaml").write_text("stackplan: 1\nname: p\nnodes: all\nsteps: []\n")
+    found = loaded(environment, "lint", str(project / "p.yaml"))
+    assert "yaml" in found
+    assert not found & {"paramiko", "fabric", "jsonschema"}
+
+
 def test_the_measure_of_imports_would_notice(environment):
     assert "rich" in loaded(environment, "explain", "nvcc")
 

@@ -60,6 +60,22 @@ def test_nodes_that_differ_only_in_time_read_as_one(no_op_report):
     assert "2 of 2 nodes stopped at torch" in shown
 
 
+def test_nodes_that_differ_in_what_is_not_shown_read_as_one(plan_report):
+    first = plan_report.nodes[0]
+    held = replace(first.steps[0].conditions[0], observed="13.0", evidence="/home/a/bin/nvcc")
+    other = replace(first.steps[0], conditions=(held,))
+    nodes = (first, replace(first, node="gpu-09", steps=(other, *first.steps[1:])))
+    assert "gpu-01, gpu-09 (2 nodes)" in text.render(replace(plan_report, nodes=nodes), width=100, colour=False)
+
+
+def test_a_place_that_the_remedy_names_is_not_told_again(no_op_report):
+    first = no_op_report.nodes[0]
+    named = replace(first.steps[1].diagnoses[0], remedy="Add `upgrade: true` at 37:7.")
+    steps = (first.steps[0], replace(first.steps[1], diagnoses=(named,)), *first.steps[2:])
+    shown = text.render(replace(no_op_report, nodes=(replace(first, steps=steps),)), width=100, colour=False)
+    assert shown.count("37:7") == 1
+
+
 def test_a_command_of_a_thousand_lines_is_cut(plan_report):
     script = ActionReport(kind="run", command="\n".join(f"echo {number}" for number in range(1000)))
     step = StepReport(id="run", outcome=StepOutcome.WOULD_RUN, action=script)
