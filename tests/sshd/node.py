@@ -61,6 +61,10 @@ class SshdNode:
     def commands(self):
         return sum("Starting session: command" in line for line in self.log)
 
+    def run_as_root(self, *argv):
+        """Run a program in the node's mount namespace, as its administrator would at the console."""
+        subprocess.run(["nsenter", "--mount", f"--target={self.process.pid}", *argv], check=True)
+
     def inside(self, path):
         """Return where this machine sees the node's `path`."""
         return Path(f"/proc/{self.process.pid}/root{path}")

@@ -1,6 +1,7 @@
 """Bad nodes and bad networks: each a named outcome with its exit status, never a traceback."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +122,63 @@ steps:
     assert step["outcome"] == "changed"
     assert "the end" in step["action"]["output_tail"]
     assert len(outcome.stdout) < 1_000_000
+
+
+@pytest.mark.usefixtures("needs_isolation")
+def test_what_a_login_prints_does_not_disturb(site):
+    (node,) = site.nodes.values()
+    folder = node.sandbox.home / ".ssh"
+    folder.mkdir(mode=0o700)
+    (folder / "rc").write_text(
+        "for i in 1 2 3; do echo 'Welcome to gpu-01, property of ops.'; done; printf '\\000\\000'\n"
+    )
+    outcome = checked(site)
+    assert (outcome.status, outcome.node["outcome"]) == (0, "ok")
+
+
+@pytest.mark.usefixtures("needs_isolation")
+def test_a_node_without_python_says_what_to_install(site):
+    (node,) = site.nodes.values()
+    (node.sandbox.programs / "python3").unlink()
+    for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
+        for program in {path.resolve() for path in Path(folder).glob("python3*") if path.is_file()}:
+            node.run_as_root("mount", "--bind", "/dev/null", program)
+    outcome = checked(site)
+    assert (outcome.status, outcome.node["outcome"]) == (4, "unreachable")
+    assert "python3" in f"{outcome.node['message']} {outcome.node['remedy']}"
+    assert no_traceback(outcome)
+
+
+@pytest.mark.usefixtures("needs_isolation")
+def test_an_environment_whose_disk_fills_up_is_named_and_stays_failed_on_the_second_try(site):
+    """uv's second try says that there is nothing to do; what is missing from the environment is seen all the same."""
+    (node,) = site.nodes.values()
+    venv, old = node.sandbox.home / "ml-env", node.sandbox.home / "old-env"
+    venv.rename(old)
+    venv.mkdir()
+    node.run_as_root("mount", "-t", "tmpfs", "-o", "size=50m,mode=755", "tmpfs", venv)
+    node.run_as_root("cp", "-a", f"{old}/.", venv)
+    # Room for the environment as it is and two small files: the new stack has more than that.
+    script = 'mount -o "remount,size=$(($(df --output=used -k "$0" | tail -1) + 8))k" "$0"'
+    node.run_as_root("sh", "-c", script, venv)
+    text = """
+stackplan: 1
+name: p
+nodes: all
+steps:
+  - id: torch
+    python_packages:
+      venv: "{{ venv }}"
+      packages: [torch, torchvision, torchaudio]
+      index_url: "{{ torch_index }}"
+      upgrade: true
+    postconditions:
+      - package: {venv: "{{ venv }}", name: torch, version: ">=2.11"}
+"""
+    first = site.apply(site.playbook(text), check=3)
+    assert (first.node["stopped_at"], first.node["reason"]) == ("torch", "action")
+    assert "disk" in first.step("torch")["diagnoses"][0]["summary"]
+    second = site.apply(site.playbook(text), check=3)
+    assert second.node["stopped_at"] == "torch"
+    (whole,) = [it for it in second.step("torch")["conditions"] if it["kind"] == "environment_intact"]
+    assert whole["verdict"] == "not-held"
