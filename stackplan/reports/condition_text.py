@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from stackplan.model.change import Change
-from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.report import ActionReport, ConditionReport
 from stackplan.model.verdict import Status
 from stackplan.reports.layout import beside, hanging, padded
@@ -76,7 +76,7 @@ def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, pain
 
 def diagnosis_lines(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:
     """Return a finding and its remedy as they stand below a step."""
-    code = diagnosis.code or "why"
+    code = diagnosis.code or ("note" if diagnosis.severity is Severity.NOTE else "why")
     lead = f"{INDENT}{padded(code, 5)}  "
     lines = hanging(lead, safe(diagnosis.summary), width)
     lines[0] = lines[0].replace(code, paint(Style.STRONG, code), 1)

@@ -149,8 +149,9 @@ def _plan_words(report: Report) -> str:
         if counts[StepOutcome.SKIPPED] == counts.total():
             return f"Nothing to do: every step is skipped on {nodes}."
         return f"Nothing to do on {nodes}: {said}."
-    tail = f" {'; '.join(unreached)}." if unreached else ""
-    return f"Plan for {nodes}: {said or 'no step was looked at'}.{tail} Nothing was changed."
+    sentences = [f"Plan for {nodes}: {said}."] if said else []
+    sentences += [f"{'; '.join(unreached)}."] if unreached else []
+    return " ".join([*sentences, "Nothing was changed."])
 
 
 def _unplanned(report: Report) -> dict[str, int]:
