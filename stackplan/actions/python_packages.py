@@ -11,7 +11,7 @@ from stackplan.actions._wishes import Installer, Wishes, read_wishes
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.condition import Condition
-from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.distribution import distributions_query, package_state
 from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.job import Job
@@ -89,6 +89,19 @@ class PythonPackages(ActionKind):
         at = self.arguments.at
         arguments = Arguments({"venv": self.wishes.venv}, at, {("venv",): self.arguments.place("venv")})
         return (Condition(kind="environment_intact", arguments=arguments, at=at),)
+
+    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
+        answer = facts[self._installer_query()]
+        if self.wishes.inherit_config or not isinstance(answer, Known):
+            return ()
+        node = installer_facts(answer)
+        found = (*node.ignored_variables, *node.ignored_files)
+        if not found:
+            return ()
+        at = self.arguments.at
+        remedy = f"Add `inherit_config: true` at {at.line}:{at.column} to have them count."
+        summary = f"settings of the node are ignored: {listing(found)}"
+        return (Diagnosis(summary=summary, severity=Severity.NOTE, at=at, remedy=remedy),)
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         answer = evidence.before[self._installer_query()]

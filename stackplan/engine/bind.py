@@ -72,6 +72,11 @@ class BoundStep:
             lambda error: CannotAct(trouble(self.step.action.kind, error)),
         )
 
+    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
+        """Return what the action has to say of the node ahead of its run; none of it stops anything."""
+        found = guarded(lambda: self.action.notes(facts.seen_by(self.step.user)), lambda _: ())
+        return tuple(note.in_step(self.step.id) for note in found)
+
 
 @dataclass(frozen=True, slots=True)
 class SkippedStep:

@@ -57,7 +57,8 @@ def foresee(step: BoundStep, facts: Facts, standing: Standing) -> StepReport:
         return replace(report, outcome=StepOutcome.UNKNOWN, message=f"not reached: {standing.doubt}")
     job = step.write_job(facts)
     if not isinstance(job, CannotAct):
-        report = replace(report, action=ActionReport(kind=step.step.action.kind, command=job.display or None))
+        action = ActionReport(kind=step.step.action.kind, command=job.display or None)
+        report = replace(report, action=action, diagnoses=step.notes(facts))
     if (stopped := _unproven(report, pre, Reason.PRECONDITION, standing)) is not None:
         return stopped
     if isinstance(job, CannotAct):

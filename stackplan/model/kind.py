@@ -110,6 +110,10 @@ class ActionKind(ABC):
         """Return postconditions that this kind brings along by itself."""
         return ()
 
+    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
+        """Return what a reviewer of the plan should know of the node before this runs; none of it stops anything."""
+        return ()
+
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         """Return what can be said of a failure, most telling first; nothing rather than a guess."""
         return ()

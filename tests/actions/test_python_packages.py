@@ -3,7 +3,7 @@
 import pytest
 
 from stackplan.actions.python_packages import KIND
-from stackplan.model.diagnosis import Invalid
+from stackplan.model.diagnosis import Invalid, Severity
 from stackplan.model.facts import Failed, Query
 from stackplan.model.job import Command, Task
 from stackplan.model.kind import CannotAct
@@ -357,3 +357,20 @@ def test_state_is_the_packages_and_the_environment_itself(arguments, environment
     assert state["package", "torch"].text == "2.10.0+cu128"
     assert ("environment", "~/ml-env") in state
     assert kind.state(environment_facts(kind="missing")) == {}
+
+
+IGNORED = {"ignored": {"variables": ["UV_EXTRA_INDEX_URL"], "files": ["~/.config/uv/uv.toml"]}}
+
+
+def test_a_plan_shows_which_settings_of_the_node_are_ignored(arguments, environment_facts):
+    action = KIND.read(arguments(venv="~/ml-env", packages=["torch"]))
+    (note,) = action.notes(environment_facts(TORCH, **IGNORED))
+    assert note.summary == "settings of the node are ignored: UV_EXTRA_INDEX_URL, ~/.config/uv/uv.toml"
+    assert note.severity is Severity.NOTE
+    assert note.remedy == "Add `inherit_config: true` at 37:7 to have them count."
+
+
+@pytest.mark.parametrize(("values", "node"), [({}, {}), ({"inherit_config": True}, IGNORED)])
+def test_nothing_is_noted_where_nothing_is_ignored(arguments, environment_facts, values, node):
+    action = KIND.read(arguments(venv="~/ml-env", packages=["torch"], **values))
+    assert action.notes(environment_facts(TORCH, **node)) == ()

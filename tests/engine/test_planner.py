@@ -157,3 +157,10 @@ def test_what_was_planned_is_what_is_applied(stage):
     assert [it.outcome.value for it in report.steps] == ["satisfied", "would-change"]
     assert [it.outcome.value for it in node.steps] == ["satisfied", "changed"]
     assert report.steps[1].action.command == node.steps[1].action.command
+
+
+def test_what_the_action_notes_of_the_node_stands_in_the_plan_and_stops_nothing():
+    report = foretell({"torch": "stale"}, step("torch"))
+    assert outcomes(report) == {"torch": "would-change"}
+    assert [(it.summary, it.step) for it in report.steps[0].diagnoses] == [("torch is stale", "torch")]
+    assert foretell({"torch": "old"}, step("torch")).steps[0].diagnoses == ()

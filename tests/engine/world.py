@@ -18,7 +18,7 @@ from stackplan.engine.stop import Level, Stop
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State
 from stackplan.model.condition import Combination, Condition, Recheck
-from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.event import Event, RunStarted
 from stackplan.model.facts import Answer, Facts, Known, Query, Unknown
 from stackplan.model.job import Command, Ending, Exited, Job
@@ -129,6 +129,10 @@ class Set(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return _state(self.name, facts)
+
+    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
+        stale = facts[value_query(self.name)] == Known("stale")
+        return (Diagnosis(summary=f"{self.name} is stale", severity=Severity.NOTE),) if stale else ()
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         summary = f"{evidence.reason.value}: {len(evidence.unmet)} unmet, broke {evidence.broken_step}"
