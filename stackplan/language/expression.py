@@ -458,7 +458,7 @@ def _worded(error: Exception) -> BadTemplate:
         return BadTemplate(f"a template may not do this: {error}")
     if isinstance(error, (RecursionError, MemoryError)):
         return BadTemplate("this template is too costly: it is nested too deeply or too large")
-    if isinstance(error, TypeError) and "'str'" in str(error):
+    if isinstance(error, TypeError) and re.search(r"\bstr\b", str(error)):
         remedy = "variables are texts; make a number of one with `| int` or `| float`"
         return BadTemplate(f"this template fails: {error}", remedy=remedy)
     return BadTemplate(f"this template fails: {str(error)[:200] or type(error).__name__}")

@@ -66,7 +66,8 @@ def find(name: str, at: Location, sources: Sources) -> Location:
     """Return where `name` stands as a word at or after `at`, within the text that begins there; else `at` itself."""
     word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
     found = sources.get(at.path, ())
-    indent = _indent(found[at.line - 1]) if 0 < at.line <= len(found) else 0
+    # What begins at the first column is a whole file; other texts end where the indentation does.
+    indent = _indent(found[at.line - 1]) if at.column > 1 and at.line <= len(found) else -1
     for number in range(at.line, len(found) + 1):
         line = found[number - 1]
         if number > at.line and line.strip() and _indent(line) <= indent:

@@ -27,6 +27,7 @@ from stackplan.model.secret import Secret
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = "node"
+_DEEPEST = 30
 _VARIABLES = "#/$defs/values/$defs/variables"
 
 
@@ -97,11 +98,13 @@ class Scope:
                 return self.reader.read(variable.name, variable.value)
             except Invalid as error:
                 raise source.invalid(error.diagnoses, self.sources) from error
+        if len(self._resolving) >= _DEEPEST:
+            expected = f"at most {_DEEPEST} variables in a row"
+            summary = "variables refer to each other too deeply"
+            raise self._at(Diagnosis(summary=summary, expected=expected, at=variable.at))
         self._resolving.append(variable.name)
         try:
             return self._filled(variable.value, variable.at)
-        except RecursionError as error:
-            raise self._at(Diagnosis(summary="variables refer to each other too deeply", at=variable.at)) from error
         finally:
             self._resolving.pop()
 
