@@ -1,7 +1,7 @@
 """The lines of the files that were read, and the caret under what a diagnosis is about."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
@@ -63,19 +63,31 @@ def _in_flow(before: str) -> bool:
 
 
 def find(name: str, at: Location, sources: Sources) -> Location:
-    """Return where `name` stands as a word at or after `at`, within the text that begins there; else `at` itself."""
+    """Return where `name` stands as a word in the text that begins at `at`, in a template if it can be; else `at`."""
     word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
-    found = sources.get(at.path, ())
+    found = [
+        (line[: match.start()], Location(at.path, number, match.start() + 1))
+        for number, line, start in _lines_of(at, sources.get(at.path, ()))
+        for match in word.finditer(line, start)
+    ]
+    inside = [place for before, place in found if _in_template(before)]
+    return next(iter([*inside, *(place for _, place in found)]), at)
+
+
+def _lines_of(at: Location, found: tuple[str, ...]) -> Iterator[tuple[int, str, int]]:
+    """Yield number, text and first index of each line that a text which begins at `at` can reach."""
     # What begins at the first column is a whole file; other texts end where the indentation does.
     indent = _indent(found[at.line - 1]) if at.column > 1 and at.line <= len(found) else -1
     for number in range(at.line, len(found) + 1):
         line = found[number - 1]
         if number > at.line and line.strip() and _indent(line) <= indent:
-            break
-        start = at.column - 1 if number == at.line else 0
-        if match := word.search(line, start):
-            return Location(at.path, number, match.start() + 1)
-    return at
+            return
+        yield number, line, at.column - 1 if number == at.line else 0
+
+
+def _in_template(before: str) -> bool:
+    opened = max(before.rfind("{{"), before.rfind("{%"))
+    return opened > max(before.rfind("}}"), before.rfind("%}"))
 
 
 def _indent(line: str) -> int:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from stackplan.language import schema
-from stackplan.language.expression import BadTemplate
 from stackplan.language.expression import condition as expression_of
 from stackplan.language.nearest import alternatives
 from stackplan.language.reading import Read, arguments, holds_template, value_of
+from stackplan.language.sandbox import BadTemplate
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.language.variables import template_faults
 from stackplan.model.arguments import Arguments

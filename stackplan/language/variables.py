@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackplan.language import schema, source, tree
-from stackplan.language.expression import BadTemplate, Expression, condition, names, template
+from stackplan.language.expression import Expression, condition, names, template
 from stackplan.language.nearest import did_you_mean
 from stackplan.language.project import shown as shown_path
 from stackplan.language.reading import Read, Reading, holds_template, value_of
+from stackplan.language.sandbox import BadTemplate
 from stackplan.language.secrets import Secrets
 from stackplan.language.tree import YamlMapping
 from stackplan.model.arguments import Value

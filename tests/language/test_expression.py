@@ -3,7 +3,7 @@
 import pytest
 
 from stackplan.language import expression
-from stackplan.language.expression import BadTemplate
+from stackplan.language.sandbox import BadTemplate
 
 
 @pytest.mark.parametrize(

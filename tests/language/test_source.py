@@ -49,14 +49,8 @@ def test_very_long_line_is_not_shown():
 
 
 def test_name_is_found_inside_of_the_text_that_begins_there():
-    lines = (
-        "steps:",
-        "  - run:",
-        "      script: |",
-        "        echo venv.x",
-        "        {{ venv }}",
-        "  - next: {{ venv }}",
-    )
-    assert source.find("venv", Location("p", 3, 15), {"p": lines}) == Location("p", 4, 14)
+    lines = ("steps:", "  - run:", "      script: |", "        echo venv", "        {{ venv }}", "  - next: {{ venv }}")
+    assert source.find("venv", Location("p", 3, 15), {"p": lines}) == Location("p", 5, 12)
+    assert source.find("echo", Location("p", 3, 15), {"p": lines}) == Location("p", 4, 9)
     assert source.find("absent", Location("p", 3, 15), {"p": lines}) == Location("p", 3, 15)
     assert source.find("next", Location("p", 3, 15), {"p": lines}) == Location("p", 3, 15)
