@@ -64,6 +64,7 @@ def _nobody_to_ask() -> Diagnosis:
 
 
 def _planned(prepared: Prepared, selection: Selection) -> Report:
+    prepared.say_that_nodes_are_asked()
     survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
     return plan(prepared.targets, prepared.connect, survey)
 

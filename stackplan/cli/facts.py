@@ -29,6 +29,7 @@ from stackplan.reports.safe import safe, safe_paragraphs
 def command(playbook: str, selection: Selection, folder: Path) -> int:
     """Record what PLAYBOOK asks of each node, a file a node; `stackplan plan --facts DIR` plans on them."""
     prepared = prepare(playbook, selection)
+    prepared.say_that_nodes_are_asked()
     survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
     status = 0
     for node, found in record(prepared.targets, prepared.connect, survey, folder).items():

@@ -81,6 +81,12 @@ def say(text: str = "") -> None:
         _to_nowhere(sys.stderr)
 
 
+def say_on_terminal(text: str) -> None:
+    """Write a line for whoever sits in front of a terminal and waits; a log is spared it."""
+    if sys.stderr.isatty():
+        say(text)
+
+
 def make_lenient() -> None:
     """Let a terminal that cannot show a character show a `?` in its place: no mark is worth a traceback."""
     for stream in (sys.stdout, sys.stderr):

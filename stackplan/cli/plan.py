@@ -42,5 +42,6 @@ def command(
     if facts is not None:
         report = plan_recorded(prepared.targets, read_folder(facts), survey)
     else:
+        prepared.say_that_nodes_are_asked()
         report = plan(prepared.targets, prepared.connect, survey)
     return end(report, form, detailed=detailed_exitcode)

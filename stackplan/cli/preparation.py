@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackplan.cli.output import say_on_terminal
 from stackplan.cli.places import find_playbook
 from stackplan.cli.selection import Selection
 from stackplan.cli.steps import narrowed
@@ -23,6 +24,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.node import Inventory, Node
 from stackplan.model.playbook import Playbook
 from stackplan.model.secret import Redactor
+from stackplan.reports.wording import counted
 
 MOST_NAMES = 4
 
@@ -35,6 +37,10 @@ class Prepared:
     targets: tuple[Target, ...]
     redactor: Redactor
     connect: Callable[[Node], Session]
+
+    def say_that_nodes_are_asked(self) -> None:
+        """Tell whoever waits at a terminal what is being waited for."""
+        say_on_terminal(f"Asking {counted(len(self.targets), 'node')}…")
 
 
 def prepare(name: str, selection: Selection, only: tuple[str, ...] = (), first: str | None = None) -> Prepared:

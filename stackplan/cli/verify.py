@@ -18,5 +18,6 @@ from stackplan.engine.verify import verify
 def command(playbook: str, selection: Selection, form: str) -> int:
     """Check every postcondition of PLAYBOOK on each node now; changes nothing. Exit status 3 when one does not hold."""
     prepared = prepare(playbook, selection)
+    prepared.say_that_nodes_are_asked()
     survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
     return end(verify(prepared.targets, prepared.connect, survey), form)

@@ -91,6 +91,7 @@ def terminal(project, environment):
 def test_yes_applies(terminal, environment):
     session = terminal("apply", "motd.yaml", "--local")
     session.wait_for("Apply this to 1 node? [y/N]")
+    assert "Asking 1 node" in session.seen
     assert "would change" in session.seen, "the plan is shown before the question"
     session.answer("y\n")
     status, out = session.end()
