@@ -1,8 +1,8 @@
 """Jinja expressions and templates, read once and evaluated with bounded cost.
 
 Blocks that may be expensive (macros, includes, recursive loops) are refused; what loops go through, what `set` keeps
-and what `~` joins is wrapped so that the sandbox can count it. Everything that goes wrong is a `BadTemplate`; the caller
-knows the place.
+and what `~` joins is wrapped so that the sandbox can count it. Everything that goes wrong is a `BadTemplate`; the
+caller knows the place.
 """
 
 import contextlib

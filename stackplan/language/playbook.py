@@ -122,7 +122,7 @@ class _Reader:
             named = item.get("include")
             if named is None:
                 yield item
-            elif isinstance(text := value_of(named), str):
+            elif isinstance(text := value_of(named), str) and text:
                 yield from self._included(text, named.at)
 
     def _included(self, named: str, at: Location) -> Iterator[YamlMapping]:

@@ -24,8 +24,7 @@ class Project:
 
     def read(self, path: Path) -> tree.Tree:
         """Return the tree of a file. Raise Invalid when it cannot be read."""
-        named = shown(path)
-        return tree.read_text(self.text(path), named)
+        return tree.read_text(self.text(path), shown(path))
 
     def text(self, path: Path) -> str:
         """Return the text of a file. Raise Invalid when it cannot be read or is not UTF-8."""
@@ -44,7 +43,7 @@ class Project:
         folder = self._paths.get(at.path, Path(at.path)).parent
         try:
             resolved = (folder / named).resolve()
-            exists = resolved.exists()
+            found = resolved.is_file()
         except (OSError, ValueError, RuntimeError) as error:
             raise source.invalid(
                 [Diagnosis(summary=f"`{named}` is not a path: {error}", at=at)], self.sources
@@ -54,9 +53,10 @@ class Project:
             expected = f"a file in {self.root}"
             diagnosis = Diagnosis(summary=summary, expected=expected, observed=str(resolved), at=at)
             raise source.invalid([diagnosis], self.sources)
-        if not exists:
-            summary = f"there is no file `{named}`"
-            raise source.invalid([Diagnosis(summary=summary, observed=f"nothing at {resolved}", at=at)], self.sources)
+        if not found:
+            observed = f"{resolved} is no file" if resolved.exists() else f"nothing at {resolved}"
+            diagnosis = Diagnosis(summary=f"there is no file `{named}`", observed=observed, at=at)
+            raise source.invalid([diagnosis], self.sources)
         return folder / named
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from stackplan.language.nearest import alternatives, did_you_mean, nearest
-from stackplan.language.shape import Compiler, Plain, Shape, type_of
+from stackplan.language.shape import SCALARS, Compiler, Plain, Shape, type_of
 from stackplan.language.tree import Tree, YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.diagnosis import Diagnosis
@@ -41,6 +41,7 @@ class Reading:
     compiler: Compiler
     templates: bool = True
     diagnoses: list[Diagnosis] = field(default_factory=list)
+    in_arguments: bool = False
 
     def read(self, shape: Shape, tree: Read, name: str) -> Read:
         """Return `tree` with each scalar read as what `shape` wants; `name` is what messages call it."""
@@ -48,7 +49,9 @@ class Reading:
             return self._read_alternative(shape, tree, name)
         before = len(self.diagnoses)
         if isinstance(tree, YamlMapping):
+            outside, self.in_arguments = self.in_arguments, self.in_arguments or shape.is_kind
             read: Read = self._read_mapping(shape, tree, name)
+            self.in_arguments = outside
         elif isinstance(tree, YamlSequence):
             read = self._read_sequence(shape, tree, name)
         else:
@@ -99,7 +102,7 @@ class Reading:
                 return self.read(fitting[0], tree, name)
         first: list[Diagnosis] | None = None
         for alternative in fitting:
-            attempt = Reading(self.compiler, self.templates)
+            attempt = Reading(self.compiler, self.templates, in_arguments=self.in_arguments)
             read = attempt.read(alternative, tree, name)
             if not attempt.diagnoses:
                 return read
@@ -183,11 +186,13 @@ class Reading:
             value: Plain = _fitted(tree.value, shape)
         else:
             text = tree.text if isinstance(tree, YamlScalar) else str(tree.value)
-            if self.templates and holds_template(text):
+            if self.templates and holds_template(text) and (self.in_arguments or shape.admitted & SCALARS):
                 return YamlValue(text, tree.at)
             value = _converted(text, is_null=isinstance(tree, YamlScalar) and tree.is_null, shape=shape)
         if not self._accepts(shape, value):
             remedy = None
+            if isinstance(value, str) and holds_template(value) and self.templates:
+                remedy = "write it out: a template may stand for a value, not for a part of the playbook"
             if _is_empty(tree):
                 remedy = "write a value, or take the key away"
                 remedy = "write `{}`" if shape.admitted == {"object"} and not shape.required else remedy

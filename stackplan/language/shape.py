@@ -13,7 +13,7 @@ Json: TypeAlias = dict[str, Any]
 Plain: TypeAlias = bool | int | float | str | None
 
 ALL_TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
-_SCALARS = ALL_TYPES - {"array", "object"}
+SCALARS = ALL_TYPES - {"array", "object", "null"}
 _ANNOTATIONS = {
     "$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default", "deprecated", "format",
     "x-project-file",
@@ -22,6 +22,7 @@ _COMPILED = {
     "type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required",
     "additionalProperties", "items", "minItems", "maxItems", "minProperties", "anyOf", "oneOf", "$ref", "not",
 }  # fmt: skip
+_KIND = re.compile(r"#/\$defs/(conditions|actions)_\w+")
 _TYPE_WORDS = {
     "null": "nothing",
     "boolean": "true or false",
@@ -68,6 +69,11 @@ class Shape:
     file: str | None = None
 
     @cached_property
+    def is_kind(self) -> bool:
+        """Whether these are the arguments of a kind, in which a template may also stand for a list or a mapping."""
+        return _KIND.fullmatch(self.pointer) is not None
+
+    @cached_property
     def admitted(self) -> frozenset[str]:
         """The JSON types that may stand here, those of the alternatives taken together."""
         types = self.types if self.types is not None else ALL_TYPES
@@ -80,7 +86,7 @@ class Shape:
     @cached_property
     def is_open(self) -> bool:
         """Whether any scalar may stand here, as in `vars`."""
-        return self.admitted >= _SCALARS
+        return self.admitted >= SCALARS | {"null"}
 
     @cached_property
     def is_textual(self) -> bool:

@@ -1,5 +1,6 @@
 """From a step's tree, read by the schema, to a Step; and what the schema cannot say about steps and conditions."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -23,6 +24,7 @@ _COMBINATIONS = {it.value: it for it in Combination}
 _FIXED = ("id", "timeout", "retries", "become", "always", "on_failure", "interruptible", "within", "recheck")
 """Fields that are the same on all nodes: a template has nothing to fill in here."""
 DEFAULT_TIMEOUT_S = 1800.0
+LONGEST_S = 366 * 86400.0
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,29 @@ def fixed_faults(tree: YamlMapping) -> list[Diagnosis]:
     found = []
     for key, value in tree.entries:
         if key.text in _FIXED:
-            inner = value.entries if isinstance(value, YamlMapping) else ((key, value),)
+            found += _endless(value)
+            inner = (
+                value.entries if isinstance(value, YamlMapping) else () if key.text == "retries" else ((key, value),)
+            )
             found += [
                 Diagnosis(summary=f"`{name.text}` may not hold a template", at=part.at, remedy="write the value itself")
                 for name, part in inner
                 if isinstance(text := value_of(part), str) and holds_template(text)
             ]
     return found
+
+
+def _endless(tree: Read) -> list[Diagnosis]:
+    """Return a diagnosis for each duration in a field that is longer than any wait can be."""
+    if isinstance(tree, YamlMapping):
+        return [fault for _, value in tree.entries for fault in _endless(value)]
+    text = value_of(tree)
+    if not isinstance(text, str) or holds_template(text) or not text[:1].isdigit():
+        return []
+    with contextlib.suppress(ValueError, OverflowError):
+        if duration_s(text) > LONGEST_S:
+            return [Diagnosis(summary="this is longer than a year", at=tree.at, observed=text[:60])]
+    return []
 
 
 def _when_faults(tree: YamlMapping) -> list[Diagnosis]:

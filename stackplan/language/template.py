@@ -53,8 +53,8 @@ class _Renderer:
             action=replace(step.action, arguments=self._arguments(step.action.arguments, kinds[step.action.kind])),
             preconditions=tuple(self.condition(it) for it in step.preconditions),
             postconditions=tuple(self.condition(it) for it in step.postconditions),
-            name=self._shown(step.name, step.at),
-            why=self._shown(step.why, step.at),
+            name=self._shown(step.name, step.at, "`name`"),
+            why=self._shown(step.why, step.at, "`why`"),
             user=self._user(step),
             environment=self._environment(step.environment, step.at),
         )
@@ -68,8 +68,8 @@ class _Renderer:
             condition,
             arguments=found if condition.combination else self._arguments(found, kinds[condition.kind]),
             operands=tuple(self.condition(it) for it in condition.operands),
-            name=self._shown(condition.name, condition.at),
-            message=self._shown(condition.message, condition.at),
+            name=self._shown(condition.name, condition.at, "`name`"),
+            message=self._shown(condition.message, condition.at, "`message`"),
         )
 
     def _holds(self, step: Step) -> bool:
@@ -145,29 +145,32 @@ class _Renderer:
             return None
         return tree_of(filled, at, {})
 
-    def _text(self, text: str, at: Location) -> Text:
+    def _text(self, text: str, at: Location, name: str) -> Text:
         if not holds_template(text):
             return text
         read = self._filled(YamlValue(text, at))
         reading = Reading(self.compiler, templates=False)
-        read = reading.read(self.compiler.shape("#/$defs/values/$defs/text"), read or YamlValue("", at), "this text")
+        read = reading.read(self.compiler.shape("#/$defs/values/$defs/text"), read or YamlValue("", at), name)
         self.diagnoses += reading.diagnoses
         value = read.value if isinstance(read, YamlValue) else text
         return value if not isinstance(value, (bool, int, float)) and value is not None else str(value)
 
-    def _shown(self, text: str | None, at: Location) -> str | None:
-        return None if text is None else str(self._text(text, at))
+    def _shown(self, text: str | None, at: Location, name: str) -> str | None:
+        return None if text is None else str(self._text(text, at, name))
 
     def _user(self, step: Step) -> str | None:
         if step.user is None:
             return None
-        user = self._text(step.user, step.at)
+        user = self._text(step.user, step.at, "`user`")
         if not isinstance(user, str):
             self.diagnoses.append(Diagnosis(summary="`user` may not hold a secret", at=step.at))
         return str(user) or None
 
     def _environment(self, environment: Mapping[str, Text], at: Location) -> Mapping[str, Text]:
-        return {name: self._text(text, at) if isinstance(text, str) else text for name, text in environment.items()}
+        return {
+            name: self._text(text, at, f"`{name}`") if isinstance(text, str) else text
+            for name, text in environment.items()
+        }
 
 
 def _templates(value: object) -> Iterator[str]:

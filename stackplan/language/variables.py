@@ -191,6 +191,13 @@ def faults(read: YamlMapping) -> list[Diagnosis]:
         for key, _ in read.entries
         if key.text == RESERVED
     ]
+    found += [
+        Diagnosis(summary=f"`{key.text}` of a secret may not hold a template", at=part.at)
+        for _, value in read.entries
+        if isinstance(value, YamlMapping) and value.get("secret") is not None
+        for key, part in value.entries
+        if isinstance(text := value_of(part), str) and holds_template(text)
+    ]
     return found + template_faults(read)
 
 

@@ -165,6 +165,7 @@ PIECES = [
     *("    timeout: [1]\n", "    env: {A: ~}\n", "    retries: {times: 1}\n", "    id: b\n", "- a\n", "&a\n", "*a\n"),
     *("vars: {a: 1, b: '{{ a }}'}\n", "vars: []\n", "vars_files: [p.yaml]\n", "vars_files: {a: b}\n"),
     *("rollout: {batch: 5%}\n", "defaults: {become: true}\n", "defaults: 1\n", "preconditions: [{}]\n"),
+    *("    postconditions: '{{ a }}'\n", "steps: '{{ a }}'\n", "      - '{{ a }}'\n", "  - '{{ a }}'\n"),
 ]
 
 
@@ -174,7 +175,9 @@ def test_any_playbook_is_read_or_refused(pieces, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "p.yaml"
     path.write_text("".join(pieces))
     with contextlib.suppress(Invalid):
-        assert playbook.read(path).steps
+        found = playbook.read(path)
+        assert found.steps
+        assert all(it.postconditions for it in found.steps), "a step without proof was let through"
 
 
 @settings(max_examples=50, deadline=None)

@@ -59,7 +59,6 @@ def definition(name):
         ({"enum": ["a", 5, True]}, "5", 5),
         ({"enum": ["a", 5, True]}, "true", True),
         ({"type": "boolean"}, "{{ flag }}", "{{ flag }}"),
-        ({"type": "object"}, "'{% if x %}{% endif %}'", "{% if x %}{% endif %}"),
     ],
 )  # fmt: skip
 def test_scalar_becomes_what_its_field_wants(part, text, value):
@@ -95,6 +94,20 @@ def test_keyword_without_words_of_its_own_is_left_to_jsonschema():
     part = {"type": "object", "dependentRequired": {"a": ["b"]}}
     assert read(part, "{a: 1, b: 2}")[1] == []
     assert read(part, "{a: 1}")[1] == ["it: 'b' is a dependency of 'a'"]
+
+
+@pytest.mark.parametrize(
+    ("pointer", "tolerated"), [("#/$defs/conditions_gpu/properties/gpus", True), ("#/$defs/step", False)]
+)
+def test_template_may_stand_for_a_list_in_arguments_alone(pointer, tolerated):
+    definitions = {
+        "conditions_gpu": {"type": "object", "properties": {"gpus": {"type": "array"}}},
+        "step": {"type": "object", "properties": {"gpus": {"type": "array"}}},
+    }
+    compiler = Compiler({"$defs": definitions})
+    reading = Reading(compiler)
+    reading.read(compiler.shape(pointer.split("/properties")[0]), tree.read_text('gpus: "{{ all }}"', "p.yaml"), "it")
+    assert (reading.diagnoses == []) is tolerated
 
 
 def test_template_is_no_longer_tolerated_once_filled_in():
