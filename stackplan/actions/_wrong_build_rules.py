@@ -28,12 +28,19 @@ def brought_along(failure: Failure) -> Diagnosis | None:
             f"{change.name} {change.before} was replaced {became}: "
             f"{distribution.name} {distribution.version} requires {requirement}."
         )
-        remedy = (
-            f"Add `constraints: [{change.name}=={change.before}]` or `no_deps: true` at {failure.at}, "
-            f"or install {distribution.name} before {change.name}."
-        )
-        return failure.diagnosis("SP210", summary, remedy)
+        return failure.diagnosis("SP210", summary, _way_out(failure, change, distribution, requirement))
     return None
+
+
+def _way_out(failure: Failure, change: Change, distribution: Distribution, requirement: str) -> str:
+    """Return what keeps the package from before: a constraint where both go together, else there is a choice to make."""
+    constraint = f"`constraints: [{change.name}=={change.before}]`"
+    if admits(Requirement(requirement), str(change.before)):
+        return f"Add {constraint} at {failure.at}."
+    return (
+        f"Choose a version of {distribution.name} that goes with {change.name} {change.before}, or add `no_deps: true` "
+        f"at {failure.at}; {constraint} has the installer refuse rather than replace."
+    )
 
 
 def overshot(failure: Failure) -> Diagnosis | None:

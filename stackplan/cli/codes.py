@@ -69,8 +69,9 @@ CODES: dict[str, Code] = {
     "SP210": Code(
         "a package that the step does not name was replaced",
         "A package that was installed requires another version of one that was there, and the installer changed it "
-        "along the way. It exits 0, because all requirements are met. Keep the version with `constraints`, leave "
-        "requirements alone with `no_deps: true`, or install in another order.",
+        "along the way. It exits 0, because all requirements are met. Where both go together, keep the version with "
+        "`constraints`; where they do not, another version of the new package is needed, or `no_deps: true` if it "
+        "is known to run with what is there.",
     ),
     "SP211": Code(
         "the requirement admits a build that the postcondition does not want",

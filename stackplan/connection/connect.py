@@ -7,7 +7,6 @@ from stackplan.connection.local import local
 from stackplan.connection.openssh import openssh
 from stackplan.connection.options import ConnectOptions
 from stackplan.connection.session import Session
-from stackplan.connection.ssh_failure import from_words_of_ssh
 from stackplan.connection.stream import ByteStream
 from stackplan.model.node import Node, Transport
 from stackplan.node.boot import PythonUnusable, shell_command
@@ -44,6 +43,8 @@ def _stream(node: Node, start: str, options: ConnectOptions) -> ByteStream:
 def _clearer(error: ConnectionFailure, node: Node, stream: ByteStream) -> ConnectionFailure:
     """Return what the failure means with this transport: `ssh` tells on its error stream why there is no node."""
     if node.transport is Transport.OPENSSH and stream.exit_status() == 255:
+        from stackplan.connection.ssh_failure import from_words_of_ssh  # noqa: PLC0415 - imports paramiko, see above
+
         return from_words_of_ssh(stream.stderr_tail(), node.host or node.name) or error
     if node.python is not None and isinstance(error, NodeProgramMissing) and error.summary.startswith("no Python 3"):
         return NodeProgramMissing(

@@ -55,11 +55,17 @@ def witnesses(step: BoundStep, earlier: Collection[BoundCondition]) -> tuple[Wit
 
 
 def observe(step: BoundStep, earlier: Collection[BoundCondition], before: Facts, after: Facts) -> Observation:
-    """Return what differs. Who could not read a part before or after says nothing of it, rather than "removed"."""
+    """Return what differs. Who could not read a part before or after says nothing of it, rather than "removed".
+
+    Of one thing that several witnesses saw change the first one's words count, the action's before all others.
+    """
     action, *others = witnesses(step, earlier)
     told = _compare(action, before, after)
-    changes = set(told or ()).union(*(_compare(witness, before, after) or () for witness in others))
-    return Observation(tuple(sorted(changes, key=_order)), complete=told is not None)
+    changes = {(change.kind, change.name): change for change in told or ()}
+    for witness in others:
+        for change in _compare(witness, before, after) or ():
+            changes.setdefault((change.kind, change.name), change)
+    return Observation(tuple(changes[key] for key in sorted(changes)), complete=told is not None)
 
 
 def answers_differ(conditions: Collection[BoundCondition], before: Facts, after: Facts) -> bool:
@@ -79,7 +85,3 @@ def _state(witness: Witness, facts: Facts) -> State | None:
     watched = replace(facts, answers=answers, user=witness.user)
     state = guarded(lambda: witness.kind.state(watched), lambda _: None)
     return state if answers.used and not answers.blind else None
-
-
-def _order(change: Change) -> tuple[str, str, str, str]:
-    return (change.kind, change.name, change.before or "", change.after or "")

@@ -226,7 +226,17 @@ def test_a_package_that_pins_torch_brought_another_back(diagnose):
     assert diagnosis.summary == (
         "torch 2.11.0.dev20260201+cu130 was replaced by 2.9.1: sglang 0.5.2 requires torch==2.9.1."
     )
-    assert "Add `constraints: [torch==2.11.0.dev20260201+cu130]` or `no_deps: true` at 37:7" in diagnosis.remedy
+    assert diagnosis.remedy == (
+        "Choose a version of sglang that goes with torch 2.11.0.dev20260201+cu130, or add `no_deps: true` at 37:7; "
+        "`constraints: [torch==2.11.0.dev20260201+cu130]` has the installer refuse rather than replace."
+    )
+
+
+def test_a_package_that_goes_with_both_is_held_by_a_constraint(diagnose):
+    after = [("sglang", "0.5.2", "torch>=2.9"), ("torch", "2.9.1")]
+    changes = (Change("package", "torch", CU130[1], "2.9.1"),)
+    (diagnosis,) = diagnose({"packages": ["sglang"]}, [CU130], after, reason=Reason.REGRESSION, changes=changes)
+    assert diagnosis.remedy == "Add `constraints: [torch==2.11.0.dev20260201+cu130]` at 37:7."
 
 
 def test_an_extra_that_was_not_asked_for_is_not_blamed(diagnose):

@@ -99,6 +99,11 @@ def test_a_change_that_several_witnesses_see_is_told_once():
     assert found.complete
 
 
+def test_of_one_change_the_action_has_the_word():
+    found = seen({"x": Known("1")}, {"x": Known("2")}, earlier=[condition("costly_is", name="x", value="1")])
+    assert found.changes == (Change("value", "x", "1", "2"),)
+
+
 def test_what_earlier_steps_proved_is_watched_too():
     earlier = [condition("is", name="y", value="1")]
     found = seen({"x": Known("1"), "y": Known("1")}, {"x": Known("1"), "y": Known("2")}, earlier=earlier)

@@ -79,7 +79,12 @@ class Is(ConditionKind):
 
 @dataclass(frozen=True, slots=True)
 class CostlyIs(Is):
+    """As `is`, asked at the end alone; it has words of its own for what it sees."""
+
     recheck: ClassVar[Recheck] = Recheck.FINAL
+
+    def state(self, facts: Facts) -> State:
+        return {key: Held(f"costly {held.text}", held.fingerprint) for key, held in Is.state(self, facts).items()}
 
 
 @dataclass(frozen=True, slots=True)
