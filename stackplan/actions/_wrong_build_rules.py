@@ -33,7 +33,7 @@ def brought_along(failure: Failure) -> Diagnosis | None:
 
 
 def _way_out(failure: Failure, change: Change, distribution: Distribution, requirement: str) -> str:
-    """Return what keeps the package from before: a constraint where both go together, else there is a choice to make."""
+    """Return what keeps the package from before: a constraint where both go together, else a choice to make."""
     constraint = f"`constraints: [{change.name}=={change.before}]`"
     if admits(Requirement(requirement), str(change.before)):
         return f"Add {constraint} at {failure.at}."
