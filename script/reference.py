@@ -1,6 +1,7 @@
 """Write the files that are made from others, or with `--check` name those that are stale (exit status 1).
 
-Made from the schema fragments and the kinds' docstrings: `schemas/playbook.v1.json` and a page a kind in `docs/reference/`.
+Made from the schema fragments and the kinds' docstrings: `schemas/playbook.v1.json` and a page a kind in
+`docs/reference/`.
 """
 
 import json

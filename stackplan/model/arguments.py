@@ -1,7 +1,8 @@
 """The arguments of a condition or an action: plain data whose every part knows its place in the playbook.
 
-Scalars have been read as what their schema wants: a text field holds the characters that were written (`13.0`, `0644`),
-an integer or boolean field holds an int or a bool. The getters convert and word what is wrong; they never look at a node.
+Scalars have been read as what their schema wants: a text field holds the characters that were written (`13.0`,
+`0644`), an integer or boolean field holds an int or a bool. The getters convert and word what is wrong; they never look
+at a node.
 """
 
 import re
@@ -15,7 +16,7 @@ from stackplan.model.location import Location
 from stackplan.model.quantity import duration_s, size_bytes
 from stackplan.model.secret import Secret, Text
 
-Value: TypeAlias = "None | bool | int | float | str | Secret | tuple[Value, ...] | Mapping[str, Value]"
+Value: TypeAlias = "bool | int | float | str | Secret | tuple[Value, ...] | Mapping[str, Value] | None"
 Path: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ class Arguments:
         raise self.invalid(key, f"`{key}` is not a text", expected="a text")
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return the text at `key`, or `default`. A secret may not stand here: it would reach a command line or a log."""
+        """Return the text at `key`, or `default`. No secret may stand here: it would reach a command line or a log."""
         if key not in self and default is not None:
             return default
         value = self.secret_text(key)

@@ -16,7 +16,7 @@ class Severity(enum.Enum):
 class Diagnosis:
     """A record of what is wrong; `remedy` is the smallest edit that mends it, or None when only a guess would be left.
 
-    `code` is None for a plain error of reading; `SP1xx` is a lint rule, `SP2xx` a finding from evidence. `source` is the
+    `code` is None for a plain error of reading; `SP1xx` is a lint rule, `SP2xx` one from evidence. `source` is the
     line of the file at `at`, for the caret. `span` is how many characters the caret underlines.
     """
 
@@ -42,5 +42,7 @@ class Invalid(Exception):
 
     def __init__(self, diagnoses: "tuple[Diagnosis, ...] | list[Diagnosis]") -> None:
         unique = dict.fromkeys(diagnoses)
-        self.diagnoses = tuple(sorted(unique, key=lambda it: (it.at is not None, it.at or Location("", 0, 0), it.summary)))
+        self.diagnoses = tuple(
+            sorted(unique, key=lambda it: (it.at is not None, it.at or Location("", 0, 0), it.summary))
+        )
         super().__init__("; ".join(it.summary for it in self.diagnoses))

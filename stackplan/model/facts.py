@@ -1,7 +1,7 @@
 """Questions about a node and their answers.
 
-A query that could not be answered is `Unknown` or `Failed`, never "absent": whoever reads facts has to say what it makes
-of the three.
+A query that could not be answered is `Unknown` or `Failed`, never "absent": whoever reads facts has to say what it
+makes of the three.
 """
 
 import enum
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from stackplan.model.arguments import Value
 from stackplan.model.secret import Secret
 
-Plain: TypeAlias = "None | bool | int | float | str | list[Plain] | dict[str, Plain]"
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
 
 class NotAsked(LookupError):
@@ -33,9 +33,10 @@ def _canonical(value: object) -> object:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """A question: a kind of `stackplan/node/queries/`, its arguments, and the user whose `~` and rights it is asked with.
+    """A question: a kind of `stackplan/node/queries/`, its arguments, and the user whose `~` and rights it is asked
+    with; None is the user of the connection.
 
-    `user` None is the user of the connection. Equal questions are equal and hash alike, so that a batch asks each once.
+    Equal questions are equal and hash alike, so that a batch asks each once.
     """
 
     kind: str

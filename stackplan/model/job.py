@@ -12,8 +12,8 @@ from stackplan.model.secret import Text, shown
 class Command:
     """A program to start, never through a shell unless `argv` names one.
 
-    `environment` is laid over that of the login; `drop_environment` names variables, or prefixes that end in `*`, to take
-    away first. `stdin` None closes the standard input. `display` is what people are shown; it may hold no secret.
+    `environment` is laid over that of the login; `drop_environment` names variables, or prefixes that end in `*`, to
+    take away first. `stdin` None closes the standard input. `display` is what people are shown; it may hold no secret.
     """
 
     argv: tuple[str, ...]

@@ -1,8 +1,8 @@
 """What every kind of condition and of action has to offer, and how a kind is found by its word.
 
-A built-in kind `torch` is the attribute `KIND` of the module `stackplan.conditions.torch` (or `stackplan.actions.…`), and
-its arguments stand in `schemas/conditions/torch.json`. Other kinds come from the entry points `stackplan.conditions` and
-`stackplan.actions`, which are read only for a word that no built-in kind has.
+A built-in kind `torch` is the attribute `KIND` of the module `stackplan.conditions.torch` (or `stackplan.actions.…`),
+and its arguments stand in `schemas/conditions/torch.json`. Other kinds come from the entry points
+`stackplan.conditions` and `stackplan.actions`, which are read only for a word that no built-in kind has.
 """
 
 import importlib
@@ -43,12 +43,12 @@ class ConditionKind(ABC):
     @abstractmethod
     def evaluate(self, facts: Facts) -> Verdict: ...
 
-    def state(self, facts: Facts) -> State:
+    def state(self, facts: Facts) -> State:  # noqa: ARG002 - a default
         """Return what of the node's lasting state these facts show; what moves by itself (free space) is not in it."""
         return {}
 
-    def headline(self, facts: Facts) -> str | None:
-        """Return what these facts tell of the node for the line above its steps ("8 × RTX PRO 6000"), or None."""
+    def headline(self, facts: Facts) -> str | None:  # noqa: ARG002 - a default
+        """Return what these facts tell of the node for the line above its steps ("8 x H200"), or None."""
         return None
 
 
@@ -102,7 +102,7 @@ class ActionKind(ABC):
     def job(self, facts: Facts) -> Job | CannotAct:
         """Return what the node's supervisor has to run, from facts asked just before."""
 
-    def state(self, facts: Facts) -> State:
+    def state(self, facts: Facts) -> State:  # noqa: ARG002 - a default
         """Return the part of the node's state that this action can change."""
         return {}
 
@@ -110,18 +110,18 @@ class ActionKind(ABC):
         """Return postconditions that this kind brings along by itself."""
         return ()
 
-    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
+    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:  # noqa: ARG002 - a default
         """Return what a reviewer of the plan should know of the node before this runs; none of it stops anything."""
         return ()
 
-    def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
+    def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:  # noqa: ARG002 - a default
         """Return what can be said of a failure, most telling first; nothing rather than a guess."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A family of kinds: the package that holds the built-in ones, which is also the group of entry points of others."""
+    """A family of kinds: the package of the built-in ones, whose name is also the group of entry points of others."""
 
     package: str
     _loaded: dict[str, type] = field(default_factory=dict, compare=False, repr=False)
@@ -136,7 +136,7 @@ class Room:
         return self._loaded[word]
 
     def builtin(self) -> tuple[str, ...]:
-        """Return the words of the built-in kinds: the modules of the package whose names have no underscore in front."""
+        """Return the words of the built-in kinds: the package's modules without an underscore in front."""
         path = importlib.import_module(self.package).__path__
         return tuple(sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")))
 

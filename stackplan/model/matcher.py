@@ -73,7 +73,9 @@ def read_matcher(arguments: Arguments, key: str) -> Matcher | None:
         one_of=section.texts("one_of"),
     )
     if matcher == Matcher():
-        raise arguments.invalid(key, f"`{key}` states nothing", expected="a value or a matcher such as `contains: text`")
+        raise arguments.invalid(
+            key, f"`{key}` states nothing", expected="a value or a matcher such as `contains: text`"
+        )
     if matcher.matches is not None:
         try:
             re.compile(matcher.matches)

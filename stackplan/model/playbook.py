@@ -40,8 +40,8 @@ class Step:
     """One action with its pre- and postconditions.
 
     `user` None acts as the user of the connection; `become: true` without a user is read as user `root`. `when` is the
-    text of a Jinja expression; `skipped` is set by rendering where it does not hold for the node, and such a step's texts
-    are still as written.
+    text of a Jinja expression; `skipped` is set by rendering where it does not hold for the node, and such a step's
+    texts are still as written.
     """
 
     id: StepId

@@ -71,7 +71,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReport:
-    """`summary` is the node's headline ("8 × RTX PRO 6000 Blackwell · driver 580.95.05"), None when nothing is known.
+    """`summary` is the node's headline ("8 x H200, driver 580.95.05"), None when nothing is known.
 
     `stopped_at` is a step's id, or None when the node's own preconditions or the connection stopped it; `message` and
     `remedy` then say what happened.

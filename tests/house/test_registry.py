@@ -27,7 +27,9 @@ def fragment(folder: str, word: str) -> dict[str, object]:
 
 def validator(folder: str, word: str) -> jsonschema.Draft202012Validator:
     def retrieve(uri: str) -> referencing.Resource:
-        return referencing.jsonschema.DRAFT202012.create_resource(json.loads(Path(uri.removeprefix("file://")).read_text()))
+        return referencing.jsonschema.DRAFT202012.create_resource(
+            json.loads(Path(uri.removeprefix("file://")).read_text())
+        )
 
     registry = referencing.Registry(retrieve=retrieve)
     where = (ROOT / "schemas" / folder / f"{word}.json").as_uri()
