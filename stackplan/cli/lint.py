@@ -7,8 +7,11 @@ import click
 
 from stackplan.cli.output import form_option, result, say, wants_colour
 from stackplan.cli.places import find_playbook
+from stackplan.engine.bind import faults
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
+from stackplan.language import source
+from stackplan.language.template import as_written
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.reports import diagnostics, json_document
 from stackplan.reports.wording import counted
@@ -37,10 +40,10 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
 
 def _wrong_in_playbook(name: str, inventory: Path | None) -> tuple[Diagnosis, ...]:
     try:
-        playbooks.read(find_playbook(name, inventory, Path.cwd()))
+        playbook = playbooks.read(find_playbook(name, inventory, Path.cwd()))
     except Invalid as invalid:
         return invalid.diagnoses
-    return ()
+    return source.invalid(faults(playbook, as_written), playbook.sources).diagnoses
 
 
 def _wrong_in_inventory(path: Path) -> tuple[Diagnosis, ...]:

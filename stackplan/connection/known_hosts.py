@@ -6,7 +6,6 @@ name[,name] type base64            gpu-01,[10.0.4.2]:2222 ssh-ed25519 AAAA…
 """
 
 import base64
-import binascii
 import enum
 import fnmatch
 import hashlib
@@ -46,7 +45,7 @@ def read(text: str, path: str) -> Iterator[Record]:
             continue
         try:
             key = base64.b64decode(fields[2], validate=True)
-        except binascii.Error:
+        except ValueError:
             continue
         names = tuple(fields[0].split(","))
         yield Record(names=names, key_type=fields[1], key=key, path=path, line=number, revoked=bool(marker))
@@ -84,7 +83,7 @@ def _is_hash_of(hashed: str, name: str) -> bool:
     parts = hashed.split("|")
     try:
         salt, digest = base64.b64decode(parts[2], validate=True), base64.b64decode(parts[3], validate=True)
-    except (IndexError, binascii.Error):
+    except (IndexError, ValueError):
         return False
     return hmac.compare_digest(hmac.new(salt, name.encode(), hashlib.sha1).digest(), digest)
 

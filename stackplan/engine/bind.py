@@ -1,6 +1,6 @@
 """From a playbook to bound steps: kinds found, arguments read, questions known. Pure; imports model only."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -138,6 +138,28 @@ def bind(playbook: Playbook) -> BoundPlaybook:
     if wrong:
         raise Invalid(wrong)
     return BoundPlaybook(playbook=playbook, preconditions=rights + preconditions, steps=tuple(steps))
+
+
+def faults(playbook: Playbook, ready: Callable[[Arguments], bool]) -> tuple[Diagnosis, ...]:
+    """Return what kinds find wrong with their arguments in a playbook that is not rendered yet, so far as it can be
+    told: only those arguments are read that are `ready`, which is to say as written on every node.
+    """
+    wrong: list[Diagnosis] = []
+    _bind_all(tuple(it for it in _leaves(playbook.preconditions) if ready(it.arguments)), None, wrong)
+    for step in playbook.steps:
+        stated = _leaves((*step.preconditions, *step.postconditions))
+        _bind_all(tuple(it for it in stated if ready(it.arguments)), None, wrong)
+        if ready(step.action.arguments):
+            _read_action(step, wrong)
+    return tuple(wrong)
+
+
+def _leaves(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
+    for condition in conditions:
+        if condition.combination is None:
+            yield condition
+        else:
+            yield from _leaves(condition.operands)
 
 
 def _rights(playbook: Playbook) -> Iterator[Condition]:

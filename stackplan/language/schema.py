@@ -1,10 +1,11 @@
 """The JSON schemas: where they are, the playbook's composed from one fragment a kind, and all of them in one document.
 
+A built-in kind's fragment is a file; that of a kind which another package brings along is an attribute of its class.
 `python -m stackplan.language.schema` writes `schemas/playbook.v1.json` anew; adding a kind needs no other edit.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 from stackplan.language.nearest import did_you_mean
 from stackplan.language.shape import Compiler, Json
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.kind import ACTIONS, CONDITIONS
 
-ROOMS = ("conditions", "actions")
+ROOMS = {"conditions": CONDITIONS, "actions": ACTIONS}
 _PACKAGE = Path(__file__).parent.parent
 _VERSION = ".v1.json"
 
@@ -32,17 +34,24 @@ def names() -> tuple[str, ...]:
 
 @cache
 def kinds(room: str) -> tuple[str, ...]:
-    """Return the words of the kinds of `conditions` or `actions`: there is one fragment for each."""
+    """Return the words of the kinds of `conditions` or `actions`: the built-in ones and those of other packages."""
+    return tuple(sorted({*builtin(room), *ROOMS[room].installed()}))
+
+
+@cache
+def builtin(room: str) -> tuple[str, ...]:
+    """Return the words of the built-in kinds: there is one file for each."""
     return tuple(sorted(path.stem for path in (folder() / room).glob("*.json")))
 
 
 def playbook_text() -> str:
-    """Return what `schemas/playbook.v1.json` has to be."""
-    return json.dumps(composed(load(f"playbook{_VERSION}")), indent=2, ensure_ascii=False) + "\n"
+    """Return what `schemas/playbook.v1.json` has to be, whatever other packages are installed."""
+    document = composed(load(f"playbook{_VERSION}"), {room: builtin(room) for room in ROOMS})
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def composed(document: Json) -> Json:
-    """Return the playbook's schema with one closed property for each kind that there is now, and none for others."""
+def composed(document: Json, words: Mapping[str, tuple[str, ...]]) -> Json:
+    """Return the playbook's schema with one closed property for each of these kinds, by room, and none for others."""
     definitions = {**document["$defs"]}
     for name, room in (("condition", "conditions"), ("step", "actions")):
         fields = {
@@ -50,16 +59,33 @@ def composed(document: Json) -> Json:
             for key, value in definitions[name]["properties"].items()
             if not str(value.get("$ref", "")).startswith(f"{room}/")
         }
-        words = {word: {"$ref": f"{room}/{word}.json"} for word in kinds(room)}
-        definitions[name] = {**definitions[name], "properties": {**fields, **words}}
+        references = {word: {"$ref": f"{room}/{word}.json"} for word in words[room]}
+        definitions[name] = {**definitions[name], "properties": {**fields, **references}}
     return {**document, "$defs": definitions}
 
 
 @cache
 def load(name: str) -> Json:
-    """Return one file of the schemas' folder as it stands there."""
+    """Return one file of the schemas' folder, or the fragment of another package's kind. Raise Invalid without one."""
+    room, _, file = name.partition("/")
+    word = file.removesuffix(".json")
+    if room in ROOMS and word not in builtin(room):
+        return _installed(room, word)
     document: Json = json.loads((folder() / name).read_text("utf-8"))
     return document
+
+
+def _installed(room: str, word: str) -> Json:
+    try:
+        kind = ROOMS[room].find(word)
+    except Exception as error:
+        summary = f"the kind `{word}`, which another package brings along, cannot be loaded"
+        raise Invalid([Diagnosis(summary=summary, causes=(f"{type(error).__name__}: {error}",))]) from error
+    fragment = getattr(kind, "schema", None)
+    if not isinstance(fragment, Mapping):
+        summary = f"the kind `{word}`, which another package brings along, does not describe its arguments"
+        raise Invalid([Diagnosis(summary=summary, expected="a JSON schema in the attribute `schema` of its class")])
+    return dict(fragment)
 
 
 def bundled(name: str) -> Json:
@@ -71,7 +97,9 @@ def bundled(name: str) -> Json:
         remedy = did_you_mean(name, names())
         raise Invalid([Diagnosis(summary=f"there is no schema `{name}`", expected=", ".join(names()), remedy=remedy)])
     document = load(f"{name}{_VERSION}")
-    return _bundled(composed(document) if name == "playbook" else document)
+    if name == "playbook":
+        document = composed(document, {room: kinds(room) for room in ROOMS})
+    return _bundled(document)
 
 
 def _bundled(document: Json) -> Json:

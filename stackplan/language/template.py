@@ -36,6 +36,11 @@ def render(playbook: Playbook, scope: Scope) -> Playbook:
     return rendered
 
 
+def as_written(arguments: Arguments) -> bool:
+    """Return whether the arguments hold no template, so that they are the same on every node."""
+    return not any(True for _ in _templates(arguments.values))
+
+
 @dataclass
 class _Renderer:
     scope: Scope
@@ -82,7 +87,7 @@ class _Renderer:
             return False
 
     def _arguments(self, found: Arguments, shape: Shape) -> Arguments:
-        if not any(True for _ in _templates(found.values)) and not any(it.file for it in shape.properties.values()):
+        if as_written(found) and not any(it.file for it in shape.properties.values()):
             # Without a template nothing has changed since the playbook was read.
             return found
         before = len(self.diagnoses)

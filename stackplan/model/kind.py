@@ -2,13 +2,15 @@
 
 A built-in kind `torch` is the attribute `KIND` of the module `stackplan.conditions.torch` (or `stackplan.actions.…`),
 and its arguments stand in `schemas/conditions/torch.json`. Other kinds come from the entry points
-`stackplan.conditions` and `stackplan.actions`, which are read only for a word that no built-in kind has.
+`stackplan.conditions` and `stackplan.actions`: such a class has the schema of its arguments in `schema`, in which
+`../values.json#/$defs/text` and its like may be referred to.
 """
 
 import importlib
 import importlib.metadata
 import pkgutil
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -27,6 +29,7 @@ class ConditionKind(ABC):
     """A kind of condition: its arguments, what it asks, and the verdict; pure, it never looks at a node itself."""
 
     recheck: ClassVar[Recheck] = Recheck.ALWAYS
+    schema: ClassVar[Mapping[str, object] | None] = None
 
     @classmethod
     @abstractmethod
@@ -84,6 +87,7 @@ class ActionKind(ABC):
     """
 
     predicts: ClassVar[bool] = True
+    schema: ClassVar[Mapping[str, object] | None] = None
 
     @classmethod
     @abstractmethod
@@ -141,7 +145,11 @@ class Room:
         return tuple(sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")))
 
     def words(self) -> tuple[str, ...]:
-        return tuple(sorted({*self.builtin(), *(entry.name for entry in self._entries())}))
+        return tuple(sorted({*self.builtin(), *self.installed()}))
+
+    def installed(self) -> tuple[str, ...]:
+        """Return the words of the kinds that other packages bring along; a built-in kind cannot be replaced."""
+        return tuple(sorted({entry.name for entry in self._entries()} - {*self.builtin()}))
 
     def _builtin(self, word: str) -> type:
         kind: type = importlib.import_module(f"{self.package}.{word}").KIND

@@ -183,6 +183,23 @@ def test_lint_names_every_mistake_with_its_place(here, project):
     assert [it["location"].split(":")[0] for it in json.loads(out)["diagnoses"]] == ["motd.yaml"] * 5
 
 
+def test_lint_reads_arguments_that_no_template_will_change_as_the_kinds_do(here, project):
+    (project / "motd.yaml").write_text(
+        "stackplan: 1\nnodes: all\nsteps:\n"
+        "  - id: greet\n"
+        '    file: {path: ~/motd, content: hello, mode: "999"}\n'
+        "    postconditions:\n"
+        '      - any: [{package: {venv: ~/env, name: torch, version: ">>1"}}, {file: {path: "{{ later }}"}}]\n'
+    )
+    status, out, _ = here("lint", "motd.yaml", "--format", "json")
+    assert status == 2
+    told = [(it["location"], it["summary"]) for it in json.loads(out)["diagnoses"]]
+    assert told == [
+        ("motd.yaml:5:48", "`mode` is not an octal mode"),
+        ("motd.yaml:7:60", "`version` is not a version specifier such as >=2.11.0.dev0"),
+    ]
+
+
 def test_a_playbook_that_is_wrong_gives_a_document_of_diagnoses(here, project):
     (project / "motd.yaml").write_text("stackplan: 1\nsteps: []\n")
     status, out, err = here("plan", "motd.yaml", "--local", "--format", "json")
