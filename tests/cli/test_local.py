@@ -196,7 +196,7 @@ def test_lint_reads_arguments_that_no_template_will_change_as_the_kinds_do(here,
     told = [(it["location"], it["summary"]) for it in json.loads(out)["diagnoses"]]
     assert told == [
         ("motd.yaml:5:48", "`mode` is not an octal mode"),
-        ("motd.yaml:7:60", "`version` is not a version specifier such as >=2.11.0.dev0"),
+        ("motd.yaml:7:61", "`version` is not a version specifier such as >=2.11.0.dev0"),
     ]
 
 
