@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stackplan.actions._invocation import Invocation, Word, words
-from stackplan.actions._sources import guarded, without_credentials
+from stackplan.actions._sources import without_credentials
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Query
@@ -48,7 +48,7 @@ class Run(ActionKind):
                 key = "argv" if argv else "script"
                 raise arguments.invalid(key, f"`{key}` holds a NUL character, which no program can be given")
         return cls(
-            script=guarded(script) if isinstance(script, str) else script,
+            script=script,
             argv=argv,
             environment=arguments.environment(),
             cwd=arguments.optional_text("cwd"),
@@ -58,7 +58,7 @@ class Run(ActionKind):
     def describe(self) -> str:
         if self.script is None:
             return f"run {' '.join(word.shown for word in words(*self.argv))}"
-        lines = [line.strip() for line in reveal(self.script).splitlines()]
+        lines = [line.strip() for line in without_credentials(reveal(self.script)).splitlines()]
         lines = [line for line in lines if line and not line.startswith("#")]
         if isinstance(self.script, Secret):
             return f"run a script of {len(lines)} {'line' if len(lines) == 1 else 'lines'}"

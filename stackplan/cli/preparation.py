@@ -17,7 +17,7 @@ from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
 from stackplan.language.pattern import narrow, select
-from stackplan.language.secrets import Secrets
+from stackplan.language.secrets import Secrets, passwords_in
 from stackplan.language.template import render
 from stackplan.language.variables import scope
 from stackplan.model.diagnosis import Diagnosis, Invalid
@@ -54,7 +54,7 @@ def prepare(name: str, selection: Selection, only: tuple[str, ...] = (), first: 
     return Prepared(
         playbook=playbook,
         targets=targets,
-        redactor=Redactor(secrets.revealed()),
+        redactor=Redactor(secrets.revealed().union(*(passwords_in(it.playbook.playbook) for it in targets))),
         connect=lambda node: connect(node, options),
     )
 

@@ -3,13 +3,13 @@
 import os
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.playbook import SecretSource
-from stackplan.model.secret import Secret
+from stackplan.model.playbook import Playbook, SecretSource
+from stackplan.model.secret import Secret, passwords
 
 _COMMAND_S = 60.0
 _LARGEST = 64 * 1024
@@ -49,6 +49,31 @@ class Secrets:
         if not text:
             raise _missing(name, origin, "what was read is empty", None)
         return text
+
+
+def passwords_in(playbook: Playbook) -> frozenset[str]:
+    """Return the passwords that addresses in a playbook hold in clear: they are secrets, too."""
+    stated = [*playbook.preconditions]
+    values: list[object] = []
+    for step in playbook.steps:
+        stated += [*step.preconditions, *step.postconditions]
+        values += [step.action.arguments.values, step.environment]
+    while stated:
+        condition = stated.pop()
+        stated += condition.operands
+        values.append(condition.arguments.values)
+    return frozenset(password for value in values for text in _texts(value) for password in passwords(text))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
 
 
 def _missing(name: str, origin: SecretSource, reason: str, remedy: str | None) -> Invalid:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
+from stackplan.model.secret import masked
 
 Sources = Mapping[str, tuple[str, ...]]
 """By path as it stands in locations: the file's lines."""
@@ -45,7 +46,7 @@ def _annotated(diagnosis: Diagnosis, sources: Sources) -> Diagnosis:
     if len(line) > _WIDEST:
         # A caret would point far off the screen.
         return diagnosis
-    return replace(diagnosis, source=line, span=diagnosis.span if diagnosis.span > 1 else span(line, at.column))
+    return replace(diagnosis, source=masked(line), span=diagnosis.span if diagnosis.span > 1 else span(line, at.column))
 
 
 def span(line: str, column: int) -> int:

@@ -7,12 +7,16 @@ given.
 
 import base64
 import json
+import re
 import urllib.parse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 MASK = "***"
+
+_CREDENTIALS = re.compile(r"(?<=://)([^/\s@:\"']*)(?::([^/\s@\"']*))?(?=@)")
+_SHORTEST_TOKEN = 8
 
 
 class Secret:
@@ -68,6 +72,22 @@ def _forms(text: str) -> Iterable[str]:
             inner = inner[: len(inner) // 3 * 3]
             if len(inner) >= 6:
                 yield encode(inner).decode("ascii")
+
+
+def passwords(text: str) -> frozenset[str]:
+    """Return the passwords in the addresses that `text` holds, as written and decoded.
+
+    A user without a password counts as one where it is long enough to be a token.
+    """
+    found = [
+        password or user for user, password in _CREDENTIALS.findall(text) if password or len(user) >= _SHORTEST_TOKEN
+    ]
+    return frozenset(form for it in found for form in (it, urllib.parse.unquote(it)))
+
+
+def masked(line: str) -> str:
+    """Return `line` with the passwords of its addresses made unreadable, each character in its place for a caret."""
+    return _CREDENTIALS.sub(lambda match: "*" * len(match[0]) if passwords(f"://{match[0]}@") else match[0], line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,3 +242,20 @@ def test_a_secret_is_nowhere_to_be_seen(stackplan, project, home, tmp_path):
     kept = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
     assert kept
     assert [path for path in kept if secret.encode() in path.read_bytes()] == []
+
+
+def test_a_password_in_an_address_is_a_secret_though_nobody_said_so(stackplan, project, home, tmp_path):
+    script = "echo https://ops:s3cr3t-pass@mirror/simple; touch ~/done; echo s3cr3t-pass > ~/kept"
+    (project / "p.yaml").write_text(
+        f"stackplan: 1\nnodes: all\nsteps:\n  - id: a\n    run: {{script: {script!r}}}\n"
+        "    postconditions:\n      - file: {path: ~/done, content: full}\n"
+    )
+    for command, status in ((["plan"], 0), (["apply", "--yes"], 3), (["apply", "--yes", "--format", "json"], 3)):
+        ended = stackplan(*command, "p.yaml", "--local")
+        assert ended.returncode == status, ended.stderr
+        assert "s3cr3t" not in ended.stdout + ended.stderr
+        assert "mirror/simple" in ended.stdout + ended.stderr
+    assert "s3cr3t-pass" in (home / "kept").read_text(), "the search would find it"
+    kept = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert kept
+    assert [path for path in kept if b"s3cr3t" in path.read_bytes()] == []
