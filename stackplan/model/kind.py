@@ -18,7 +18,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Change, State
 from stackplan.model.condition import Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis
-from stackplan.model.facts import Facts, Query
+from stackplan.model.facts import Answer, Facts, Query, Unknown
 from stackplan.model.job import Ending, Job
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
@@ -80,6 +80,20 @@ class CannotAct:
     remedy: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a node would look like after an action, as far as that can be told without acting.
+
+    `answers` are those that the node would give afterwards to questions that were asked already, Unknown where that
+    cannot be told; a question that is left out is answered as before. `details` are lines for people (a unified diff),
+    fit to be shown.
+    """
+
+    changes: tuple[Change, ...]
+    answers: Mapping[Query, Answer]
+    details: tuple[str, ...] = ()
+
+
 class ActionKind(ABC):
     """A kind of action: its arguments, what it asks before and after, and the job that it gives the node; pure.
 
@@ -109,6 +123,16 @@ class ActionKind(ABC):
     def state(self, facts: Facts) -> State:  # noqa: ARG002 - a default
         """Return the part of the node's state that this action can change."""
         return {}
+
+    def forecast(self, facts: Facts) -> tuple[Query, ...]:  # noqa: ARG002 - a default
+        """Return what has to be asked on top of `queries()` to predict: dry runs, from facts that may be predicted."""
+        return ()
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:  # noqa: ARG002 - a default
+        """Return what would change, from facts that hold the answers to `queries()` and `forecast()` and all others
+        that were asked of the node; Unknown with the reason where that cannot be told.
+        """
+        return Unknown("its effects are not declared")
 
     def implied(self) -> tuple[Condition, ...]:
         """Return postconditions that this kind brings along by itself."""
