@@ -85,13 +85,15 @@ class Prediction:
     """What a node would look like after an action, as far as that can be told without acting.
 
     `answers` are those that the node would give afterwards to questions that were asked already, Unknown where that
-    cannot be told; a question that is left out is answered as before. `details` are lines for people (a unified diff),
-    fit to be shown.
+    cannot be told; a question that is left out is answered as before. They stand under the queries as `Facts.answers`
+    holds them, users included. `details` are lines for people (a unified diff), fit to be shown. `failures`, when there
+    are any, say why the action would not end well (a resolver's conflict): it then fails with reason `action`.
     """
 
     changes: tuple[Change, ...]
     answers: Mapping[Query, Answer]
     details: tuple[str, ...] = ()
+    failures: tuple[Diagnosis, ...] = ()
 
 
 class ActionKind(ABC):
