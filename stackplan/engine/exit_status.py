@@ -7,6 +7,7 @@ from stackplan.model.report import Report
 _STATUS: tuple[tuple[int, frozenset[NodeOutcome]], ...] = (
     (130, frozenset({NodeOutcome.INTERRUPTED})),
     (7, frozenset({NodeOutcome.LOCKED})),
+    (6, frozenset({NodeOutcome.STALE})),
     (4, frozenset({NodeOutcome.UNREACHABLE, NodeOutcome.LOST})),
     (3, frozenset({NodeOutcome.FAILED, NodeOutcome.SKIPPED})),
 )
@@ -17,7 +18,7 @@ def exit_status(report: Report, *, detailed: bool = False) -> int:
     """Return the exit status of a command that came as far as a report.
 
     `detailed` is `plan --detailed-exitcode`: something to change is then told apart from nothing to do. A bug (1) and
-    an invalid playbook (2) have no report, and a stale plan (6) is found before there is one.
+    an invalid playbook (2) have no report.
     """
     outcomes = {node.outcome for node in report.nodes} | {report.outcome}
     for status, deciding in _STATUS:

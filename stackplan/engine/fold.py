@@ -21,6 +21,7 @@ from stackplan.model.report import ConditionReport, NodeReport, PlaybookIdentity
 _WORST = (
     NodeOutcome.INTERRUPTED,
     NodeOutcome.LOCKED,
+    NodeOutcome.STALE,
     NodeOutcome.LOST,
     NodeOutcome.UNREACHABLE,
     NodeOutcome.FAILED,

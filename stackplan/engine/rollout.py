@@ -26,7 +26,9 @@ T = TypeVar("T")
 
 Connect = Callable[[Node], NodeSession]
 # A node that another run holds was not brought to where it should be, and neither was one that could not be reached.
-_FAILURES = frozenset({NodeOutcome.FAILED, NodeOutcome.LOST, NodeOutcome.UNREACHABLE, NodeOutcome.LOCKED})
+_FAILURES = frozenset(
+    {NodeOutcome.FAILED, NodeOutcome.LOST, NodeOutcome.UNREACHABLE, NodeOutcome.LOCKED, NodeOutcome.STALE}
+)
 
 # What becomes of a node that was connected and could not be locked, by what went wrong.
 _NOT_HELD: dict[type[ConnectionFailure], NodeOutcome] = {

@@ -36,6 +36,7 @@ class NodeOutcome(enum.Enum):
     UNREACHABLE = "unreachable"
     LOST = "lost"
     LOCKED = "locked"
+    STALE = "stale"
     SKIPPED = "skipped"
     INTERRUPTED = "interrupted"
 

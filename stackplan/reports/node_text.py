@@ -29,6 +29,10 @@ UNPROVEN = frozenset({Reason.NO_OP, Reason.POSTCONDITION})
 PLANNED = frozenset(
     {StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN, StepOutcome.WOULD_FAIL, StepOutcome.UNKNOWN},
 )
+WORDED_FIRST = frozenset(
+    {NodeOutcome.UNREACHABLE, NodeOutcome.LOST, NodeOutcome.LOCKED, NodeOutcome.STALE, NodeOutcome.SKIPPED},
+)
+"""Ends that no step tells: the line with the node's name says them."""
 NAMES = 6
 
 
@@ -74,7 +78,7 @@ def names_text(names: tuple[str, ...]) -> str:
 def _headline(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
     name = f"{names_text(names)} ({len(names)} nodes)" if len(names) > 1 else names_text(names)
     facts = safe(node.summary) if node.summary else ""
-    if node.outcome in (NodeOutcome.UNREACHABLE, NodeOutcome.LOST, NodeOutcome.LOCKED, NodeOutcome.SKIPPED):
+    if node.outcome in WORDED_FIRST:
         facts = " · ".join(part for part in (NODE_WORDS[node.outcome], facts) if part)
     first, *rest = hanging(f"{name}   ", facts, width) if facts else [name]
     return [paint(Style.STRONG, name) + first[len(name) :], *rest]

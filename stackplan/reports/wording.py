@@ -34,6 +34,7 @@ NODE_STYLES = {
     NodeOutcome.UNREACHABLE: Style.BAD,
     NodeOutcome.LOST: Style.BAD,
     NodeOutcome.LOCKED: Style.BAD,
+    NodeOutcome.STALE: Style.BAD,
     NodeOutcome.SKIPPED: Style.FAINT,
     NodeOutcome.INTERRUPTED: Style.UNSURE,
 }
@@ -44,6 +45,7 @@ NODE_WORDS = {
     NodeOutcome.UNREACHABLE: "could not be reached",
     NodeOutcome.LOST: "lost",
     NodeOutcome.LOCKED: "locked by another run",
+    NodeOutcome.STALE: "no longer as planned",
     NodeOutcome.SKIPPED: "not started",
     NodeOutcome.INTERRUPTED: "interrupted",
 }

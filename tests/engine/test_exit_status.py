@@ -17,9 +17,10 @@ STATUS = {
     NodeOutcome.UNREACHABLE: 4,
     NodeOutcome.LOST: 4,
     NodeOutcome.LOCKED: 7,
+    NodeOutcome.STALE: 6,
     NodeOutcome.INTERRUPTED: 130,
 }
-ORDER = [130, 7, 4, 3, 5, 0]
+ORDER = [130, 7, 6, 4, 3, 5, 0]
 
 
 def report(*outcomes):
