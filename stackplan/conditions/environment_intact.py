@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from stackplan.conditions._answers import listed, mapping, rows, unanswered
 from stackplan.conditions._environment import Environment
@@ -35,6 +35,8 @@ class EnvironmentIntact(ConditionKind):
     upgrade, a removal that took another wheel's files along, two dist-infos of one name, `~name` folders. Contents are
     not hashed, and compiled `__pycache__` files are not looked at.
     """
+
+    foreseeable: ClassVar[bool] = True
 
     environment: Environment
 

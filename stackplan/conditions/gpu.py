@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from stackplan.conditions._answers import listed, mapping, rows, unanswered
 from stackplan.conditions._gpu_statement import Row, Statement, matched, roomy, sound, switched
@@ -28,6 +28,8 @@ class Gpu(ConditionKind):
     looks at nvidia-smi's list and at who holds /dev/nvidia* open, and is unknown in a container, which sees neither. It
     does not see whether the user-space libraries fit the driver: that is `driver_coherent`.
     """
+
+    foreseeable: ClassVar[bool] = True
 
     count: int | None = None
     name: Matcher | None = None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
@@ -25,6 +25,8 @@ class OperatingSystem(ConditionKind):
     Rests on /etc/os-release, the running kernel and /proc/meminfo, whose total is a little below what is built in.
     `reboot_required` rests on the file that Debian and Ubuntu leave in /run; on other distributions it is unknown.
     """
+
+    foreseeable: ClassVar[bool] = True
 
     id: Matcher | None = None
     version: Specifier | None = None

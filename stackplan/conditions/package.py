@@ -1,7 +1,7 @@
 """The kind `package`: which version of a distribution is installed."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -25,6 +25,8 @@ class Package(ConditionKind):
     imported is chance. A label is weak evidence of what a wheel was built for (`torch` and `cuda_coherent` look
     deeper). It does not see whether the files are all there: that is `environment_intact`.
     """
+
+    foreseeable: ClassVar[bool] = True
 
     environment: Environment
     name: str

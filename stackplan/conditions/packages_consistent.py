@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from packaging.utils import canonicalize_name
 
@@ -25,6 +25,8 @@ class PackagesConsistent(ConditionKind):
     Python, and a requirement's extras are followed. Like `pip check` it takes +cu128 and +cu130 for the same version:
     `same_build` and `cuda_coherent` look at that. `allow` names distributions whose own requirements may stay unmet.
     """
+
+    foreseeable: ClassVar[bool] = True
 
     environment: Environment
     allow: frozenset[str] = frozenset()

@@ -20,6 +20,7 @@ class Sudo(ConditionKind):
     """
 
     recheck: ClassVar[Recheck] = Recheck.NEVER
+    foreseeable: ClassVar[bool] = True
 
     user: str = "root"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.conditions._environment import Environment
@@ -25,6 +25,8 @@ class Torch(ConditionKind):
     is compiled in. It does not see whether a kernel runs on the GPU (code for sm_120 also runs on a 12.1 chip); that is
     `kernel_launch`.
     """
+
+    foreseeable: ClassVar[bool] = True
 
     environment: Environment
     version: Specifier | None = None

@@ -26,9 +26,14 @@ from stackplan.model.verdict import Verdict
 
 
 class ConditionKind(ABC):
-    """A kind of condition: its arguments, what it asks, and the verdict; pure, it never looks at a node itself."""
+    """A kind of condition: its arguments, what it asks, and the verdict; pure, it never looks at a node itself.
+
+    `foreseeable` True: predictions tell everything that it rests on. False: it may rest on anything (a command does),
+    so once an action has changed something, only a prediction that speaks of its own questions tells how it stands.
+    """
 
     recheck: ClassVar[Recheck] = Recheck.ALWAYS
+    foreseeable: ClassVar[bool] = False
     schema: ClassVar[Mapping[str, object] | None] = None
 
     @classmethod
@@ -53,6 +58,10 @@ class ConditionKind(ABC):
     def headline(self, facts: Facts) -> str | None:  # noqa: ARG002 - a default
         """Return what these facts tell of the node for the line above its steps ("8 x H200"), or None."""
         return None
+
+    def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
+        """Return what of these facts may set nodes apart, by a name that is the same on every node ("driver")."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +144,10 @@ class ActionKind(ABC):
         that were asked of the node; Unknown with the reason where that cannot be told.
         """
         return Unknown("its effects are not declared")
+
+    def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
+        """Return what of these facts may set nodes apart, by a name that is the same on every node ("uv")."""
+        return {}
 
     def implied(self) -> tuple[Condition, ...]:
         """Return postconditions that this kind brings along by itself."""

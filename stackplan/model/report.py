@@ -15,7 +15,11 @@ from stackplan.model.verdict import Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionReport:
-    """`before` is the status ahead of the action, None where the condition was not asked then."""
+    """`before` is the status ahead of the action, None where the condition was not asked then.
+
+    `predicted` is, in a plan, how it will stand: a postcondition after the step, a precondition at its turn; None where
+    the step would not be reached. The `predicted_…` texts are of that verdict.
+    """
 
     phase: Phase
     kind: str
@@ -29,6 +33,10 @@ class ConditionReport:
     name: str | None = None
     message: str | None = None
     at: Location | None = None
+    predicted: Status | None = None
+    predicted_expected: str | None = None
+    predicted_observed: str | None = None
+    predicted_why: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,10 @@ class Broken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
+    """`predicted` is what the plan expects of the action, None where it cannot tell; `details` are lines of it for
+    people (a unified diff).
+    """
+
     id: str
     outcome: StepOutcome
     at: Location | None = None
@@ -62,6 +74,7 @@ class StepReport:
     duration_s: float | None = None
     action: ActionReport | None = None
     predicted: tuple[Change, ...] | None = None
+    details: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     conditions: tuple[ConditionReport, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
@@ -74,7 +87,7 @@ class NodeReport:
     """`summary` is the node's headline ("8 x H200, driver 580.95.05"), None when nothing is known.
 
     `stopped_at` is a step's id, or None when the node's own preconditions or the connection stopped it; `message` and
-    `remedy` then say what happened.
+    `remedy` then say what happened. `traits` is what may set it apart from other nodes ("driver": "580.95.05").
     """
 
     node: str
@@ -88,6 +101,7 @@ class NodeReport:
     remedy: str | None = None
     preconditions: tuple[ConditionReport, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
+    traits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,7 @@ def _node(node: NodeReport) -> Document:
         "stopped_at": node.stopped_at,
         "reason": node.reason.value if node.reason else None,
         "summary": node.summary,
+        "traits": dict(node.traits),
         "message": node.message,
         "remedy": node.remedy,
         "preconditions": [_condition(it) for it in node.preconditions],
@@ -92,6 +93,7 @@ def _step(step: StepReport) -> Document:
         "duration_s": step.duration_s,
         "action": _action(step.action) if step.action else None,
         "predicted": None if step.predicted is None else [_change(it) for it in step.predicted],
+        "details": list(step.details),
         "changes": [_change(it) for it in step.changes],
         "conditions": [_condition(it) for it in step.conditions],
         "diagnoses": [_diagnosis(it) for it in step.diagnoses],
@@ -128,6 +130,10 @@ def _condition(condition: ConditionReport) -> Document:
         "why": condition.why,
         "message": condition.message,
         "location": _location(condition.at),
+        "predicted": _status(condition.predicted),
+        "predicted_expected": condition.predicted_expected,
+        "predicted_observed": condition.predicted_observed,
+        "predicted_why": condition.predicted_why,
     }
 
 
