@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackplan.language import project, schema, source, step, variables
-from stackplan.language.project import Project
+from stackplan.language import schema, source, step, variables
+from stackplan.language.project import Disk, Files, Project
 from stackplan.language.reading import Read, Reading, holds_template, value_of
 from stackplan.language.shape import Compiler, Shape
 from stackplan.language.tree import Tree, YamlMapping, YamlSequence
@@ -19,17 +19,18 @@ MOST_STEPS = 10_000
 MOST_FILES = 200
 
 
-def read(path: Path, *, root: Path | None = None) -> Playbook:
+def read(path: Path, *, root: Path | None = None, files: Files | None = None) -> Playbook:
     """Return the playbook of a file; its other files may not leave `root` (by default the git root, or its folder).
 
-    Raise Invalid with everything that is wrong in it and in the files that it includes.
+    `files` are those of the disk, unless others are given. Raise Invalid with everything that is wrong in it and in
+    the files that it includes.
     """
     with _uncollected():
-        return _read(path, root)
+        return _read(path, root, files or Disk())
 
 
-def _read(path: Path, root: Path | None) -> Playbook:
-    reader = _Reader(Project((root or project.root_of(path)).resolve()))
+def _read(path: Path, root: Path | None, files: Files) -> Playbook:
+    reader = _Reader(Project(files.resolved(root or files.root_of(path)), files))
     try:
         tree = reader.project.read(path)
         found = reader.playbook(tree, path)
@@ -52,7 +53,7 @@ class _Reader:
     _files: int = 0
 
     def playbook(self, tree: Tree, path: Path) -> Playbook | None:
-        self._including = [path.resolve()]
+        self._including = [self.project.files.resolved(path)]
         if not isinstance(tree, YamlMapping):
             self.diagnoses.append(Diagnosis(summary="this is not a playbook", expected="a YAML mapping", at=tree.at))
             return None
@@ -67,7 +68,7 @@ class _Reader:
             self.diagnoses += step.step_faults(it)
         found: dict[str, Variable] = {}
         if not self.diagnoses and isinstance(own, YamlMapping):
-            found = variables.of(own, f"vars of {project.shown(path)}")
+            found = variables.of(own, f"vars of {self.project.files.shown(path)}")
         found |= self._variables_of_files(read.get("vars_files"))
         self._check_ids(steps)
         return None if self.diagnoses else self._built(read, path, steps, found)
@@ -79,7 +80,7 @@ class _Reader:
         )
         return Playbook(
             name=step.optional_text(read.get("name")) or path.stem,
-            path=project.shown(path),
+            path=self.project.files.shown(path),
             sha256=self.project.sha256,
             nodes=_texts(read.get("nodes")),
             steps=tuple(step.step(it, shared) for it in steps),
@@ -87,7 +88,7 @@ class _Reader:
             variables=found,
             preconditions=step.conditions(read.get("preconditions")),
             rollout=_rollout(read.get("rollout")),
-            revision=project.revision(path.resolve().parent),
+            revision=self.project.files.revision(self.project.files.resolved(path).parent),
             sources=self.project.sources,
         )
 
@@ -142,12 +143,12 @@ class _Reader:
             summary = "an included file holds steps and nothing else"
             self.diagnoses.append(Diagnosis(summary=summary, expected="a list of steps", at=tree.at))
             return
-        self._including.append(path.resolve())
+        self._including.append(self.project.files.resolved(path))
         yield from self._step_trees(self._read(self.compiler.shape("#/properties/steps"), steps, "`steps`"))
         self._including.pop()
 
     def _refuse_circle(self, path: Path, at: Location) -> None:
-        resolved = path.resolve()
+        resolved = self.project.files.resolved(path)
         if resolved in self._including:
             chain = [*self._including[self._including.index(resolved) :], resolved]
             observed = " → ".join(it.name for it in chain)
@@ -164,7 +165,8 @@ class _Reader:
                 continue
             try:
                 path = self.project.beside(named, part.at)
-                found |= variables.read_variables(self.project.read(path), project.shown(path), self.project.sources)
+                origin = self.project.files.shown(path)
+                found |= variables.read_variables(self.project.read(path), origin, self.project.sources)
             except Invalid as error:
                 self.diagnoses += error.diagnoses
         return found

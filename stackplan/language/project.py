@@ -5,6 +5,7 @@ import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from stackplan.language import source, tree
 from stackplan.model.diagnosis import Diagnosis
@@ -13,11 +14,51 @@ from stackplan.model.location import Location
 _GIT_S = 5.0
 
 
+class Files(Protocol):
+    """Where a project's files are: on the disk, or noted when they were read the first time (`language.snapshot`)."""
+
+    def read(self, path: Path, named: str) -> bytes:
+        """Return the bytes of a file. Raise Invalid when it cannot be read."""
+
+    def is_file(self, path: Path) -> bool: ...
+
+    def resolved(self, path: Path) -> Path: ...
+
+    def shown(self, path: Path) -> str: ...
+
+    def root_of(self, path: Path) -> Path: ...
+
+    def revision(self, folder: Path) -> str | None: ...
+
+
+class Disk:
+    """The files of this machine as they are now."""
+
+    def read(self, path: Path, named: str) -> bytes:
+        return tree.read_bytes(path, named)
+
+    def is_file(self, path: Path) -> bool:
+        return path.is_file()
+
+    def resolved(self, path: Path) -> Path:
+        return path.resolve()
+
+    def shown(self, path: Path) -> str:
+        return shown(path)
+
+    def root_of(self, path: Path) -> Path:
+        return root_of(path)
+
+    def revision(self, folder: Path) -> str | None:
+        return revision(folder)
+
+
 @dataclass
 class Project:
     """Reads files of one project; remembers their lines, for carets, and their digests."""
 
     root: Path
+    files: Files = field(default_factory=Disk)
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     _paths: dict[str, Path] = field(default_factory=dict)
@@ -28,9 +69,9 @@ class Project:
 
     def text(self, path: Path) -> str:
         """Return the text of a file. Raise Invalid when it cannot be read or is not UTF-8."""
-        named = shown(path)
-        data = tree.read_bytes(path, named)
-        resolved = path.resolve()
+        named = self.files.shown(path)
+        data = self.files.read(path, named)
+        resolved = self.files.resolved(path)
         label = resolved.relative_to(self.root).as_posix() if resolved.is_relative_to(self.root) else path.name
         self._digests[label] = hashlib.sha256(data).hexdigest()
         self._paths[named] = resolved
@@ -42,8 +83,8 @@ class Project:
         """Return the path of a file named at `at`, relative to that one. Raise Invalid if it is not in the project."""
         folder = self._paths.get(at.path, Path(at.path)).parent
         try:
-            resolved = (folder / named).resolve()
-            found = resolved.is_file()
+            resolved = self.files.resolved(folder / named)
+            found = self.files.is_file(resolved)
         except (OSError, ValueError, RuntimeError) as error:
             raise source.invalid(
                 [Diagnosis(summary=f"`{named}` is not a path: {error}", at=at)], self.sources

@@ -17,9 +17,13 @@ _LARGEST = 64 * 1024
 
 @dataclass
 class Secrets:
-    """Reads secrets for all nodes of a run; `read` may be called from any thread."""
+    """Reads secrets for all nodes of a run; `read` may be called from any thread.
+
+    Relative paths of files with secrets begin where the variable was written; that one begins at `folder`.
+    """
 
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    folder: Path = field(default_factory=Path)
     _known: dict[SecretSource, Secret] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -43,7 +47,7 @@ class Secrets:
                     name, origin, f"the environment variable {origin.env} is not set", f"export {origin.env}"
                 )
         elif origin.file is not None:
-            text = _file_text(name, origin, origin.file)
+            text = _file_text(name, origin, origin.file, self.folder)
         else:
             text = _command_text(name, origin, self.environment)
         if not text:
@@ -80,9 +84,9 @@ def _missing(name: str, origin: SecretSource, reason: str, remedy: str | None) -
     return Invalid([Diagnosis(summary=f"the secret `{name}` cannot be read: {reason}", at=origin.at, remedy=remedy)])
 
 
-def _file_text(name: str, origin: SecretSource, named: str) -> str:
+def _file_text(name: str, origin: SecretSource, named: str, folder: Path) -> str:
     try:
-        path = Path(origin.at.path).parent / Path(named).expanduser()
+        path = folder / Path(origin.at.path).parent / Path(named).expanduser()
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
     except (OSError, RuntimeError, ValueError) as error:

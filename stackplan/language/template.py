@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackplan.language import schema, source
-from stackplan.language.project import Project, root_of
+from stackplan.language.project import Disk, Files, Project
 from stackplan.language.reading import Read, Reading, arguments, holds_template, tree_of
 from stackplan.language.shape import Compiler, Shape
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
@@ -20,12 +20,13 @@ from stackplan.model.secret import Text
 _CONTENT = "content"
 
 
-def render(playbook: Playbook, scope: Scope) -> Playbook:
+def render(playbook: Playbook, scope: Scope, files: Files | None = None) -> Playbook:
     """Return the playbook of one node: every text filled in, every argument what its field wants.
 
-    A step whose `when` does not hold has `skipped` set and stays as written. Raise Invalid with all that is wrong.
+    A step whose `when` does not hold has `skipped` set and stays as written. `files` are those of the disk, unless
+    others are given. Raise Invalid with all that is wrong.
     """
-    renderer = _Renderer(scope, playbook.sources)
+    renderer = _Renderer(scope, playbook.sources, files or Disk())
     rendered = replace(
         playbook,
         preconditions=tuple(renderer.condition(it) for it in playbook.preconditions),
@@ -45,6 +46,7 @@ def as_written(arguments: Arguments) -> bool:
 class _Renderer:
     scope: Scope
     sources: source.Sources
+    files: Files
     diagnoses: list[Diagnosis] = field(default_factory=list)
     compiler: Compiler = field(default_factory=lambda: schema.compiler("playbook"))
 
@@ -138,7 +140,7 @@ class _Renderer:
         return YamlMapping(tuple(entries), tree.at)
 
     def _file(self, named: str, at: Location, how: str) -> Read | None:
-        project = Project(root_of(Path(at.path)))
+        project = Project(self.files.root_of(Path(at.path)), self.files)
         try:
             text = project.text(project.beside(named, at))
             if how == "verbatim" or not holds_template(text):

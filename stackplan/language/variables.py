@@ -52,6 +52,11 @@ class Scope:
     def names(self) -> tuple[str, ...]:
         return (*self.variables, RESERVED)
 
+    @property
+    def resolved(self) -> Mapping[str, Value]:
+        """The values of those variables that something needed so far."""
+        return dict(self._known)
+
     def value(self, name: str) -> Value:
         """Return the value of a variable, templates in it filled in. Raise Invalid when that is not possible."""
         if name == RESERVED:
@@ -152,13 +157,18 @@ def scope(
     given = {name: variable for it in sets for name, variable in [_given(it)]}
     merged = {name: variable for layer in (*layers, given) for name, variable in layer.items()}
     _refuse_unknown(given, layers, playbook)
+    return settled(merged, node, sources, secrets or Secrets())
+
+
+def settled(variables: Mapping[str, Variable], node: Node, sources: source.Sources, secrets: Secrets) -> Scope:
+    """Return the scope of a node of which it is known already which variables win."""
     facts: dict[str, Value] = {
         "name": str(node.name),
         "host": node.host or str(node.name),
         "labels": dict(node.labels),
         "groups": tuple(node.groups),
     }
-    return Scope(merged, facts, sources, secrets or Secrets())
+    return Scope(variables, facts, sources, secrets)
 
 
 def read_file(path: Path, origin: str) -> tuple[dict[str, Variable], dict[str, tuple[str, ...]]]:
