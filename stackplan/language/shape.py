@@ -16,7 +16,7 @@ ALL_TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array"
 SCALARS = ALL_TYPES - {"array", "object", "null"}
 _ANNOTATIONS = {
     "$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default", "deprecated", "format",
-    "x-project-file",
+    "x-project-file", "x-weaker",
 }  # fmt: skip
 _COMPILED = {
     "type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required",
@@ -39,7 +39,8 @@ class Shape:
     """What may stand at one place. `title` names the thing in messages ("a step"), `wording` says what is expected.
 
     `file` is set where a file of the project is named whose text becomes the argument `content`: `template` to be
-    filled in, `verbatim` as it is.
+    filled in, `verbatim` as it is. `weaker` says which change to the value makes a condition state less, where its type
+    does not say so: `lower`, `higher`, `fewer`, `more`, or `never`.
     """
 
     pointer: str
@@ -67,6 +68,7 @@ class Shape:
     alternatives: "tuple[Shape, ...]" = ()
     rest: bool = False
     file: str | None = None
+    weaker: str | None = None
 
     @cached_property
     def is_kind(self) -> bool:
@@ -124,8 +126,9 @@ class Compiler:
             part = self.part(pointer)
             if "$ref" in part and set(part) - {"$ref"} <= _ANNOTATIONS:
                 self._shapes[pointer] = self._referred(part["$ref"])
-                if "x-project-file" in part:
-                    self._shapes[pointer] = replace(self._shapes[pointer], file=part["x-project-file"])
+                if "x-project-file" in part or "x-weaker" in part:
+                    file, weaker = part.get("x-project-file"), part.get("x-weaker")
+                    self._shapes[pointer] = replace(self._shapes[pointer], file=file, weaker=weaker)
             else:
                 shape = self._shapes[pointer] = Shape(pointer)
                 self._fill(shape, part, pointer)
@@ -144,6 +147,7 @@ class Compiler:
         shape.types = None if types is None else _widened(types if isinstance(types, list) else [types])
         shape.title = part.get("title")
         shape.file = part.get("x-project-file")
+        shape.weaker = part.get("x-weaker")
         shape.choices = (part["const"],) if "const" in part else tuple(part["enum"]) if "enum" in part else None
         shape.pattern = re.compile(part["pattern"]) if "pattern" in part else None
         shape.shortest, shape.longest = part.get("minLength", 0), part.get("maxLength")
