@@ -4,7 +4,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, matching, one_line, unanswered
 from stackplan.model.arguments import Arguments
@@ -26,6 +26,8 @@ class Command(ConditionKind):
     empty and there is no terminal. It is asked before and after the step and again after later ones, so it must not
     change anything. A command that cannot be started or takes too long leaves the verdict unknown.
     """
+
+    steady: ClassVar[bool] = False
 
     run: str | None = None
     argv: tuple[str, ...] = ()

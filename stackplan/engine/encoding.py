@@ -1,14 +1,17 @@
-"""Events as plain JSON data and back, led by the types of model's dataclasses. Pure; imports model only."""
+"""Events and other dataclasses as plain JSON data and back, led by their types. Pure; imports model only."""
 
 import enum
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from stackplan.model import event as events
 from stackplan.model.event import Event
+
+
+T = TypeVar("T")
 
 
 class Malformed(ValueError):
@@ -39,6 +42,17 @@ def decode(data: object) -> Event | None:
     return decoded
 
 
+def plain(value: object) -> object:
+    """Return a dataclass, and whatever it is made of, as JSON data."""
+    return _encode(value)
+
+
+def typed(data: object, kind: type[T]) -> T:
+    """Return JSON data as the dataclass `kind`; keys that are not known are passed over. Raise Malformed."""
+    found: T = _decode(data, kind)
+    return found
+
+
 def _encode(value: object) -> object:
     if isinstance(value, enum.Enum):
         return value.value
@@ -59,6 +73,8 @@ def _hints(kind: type) -> dict[str, Any]:
 def _decode(value: object, kind: Any) -> Any:
     """Return `value` as the type `kind`. Raise Malformed where it does not fit."""
     origin = get_origin(kind)
+    if kind is object:
+        return value
     if origin in (Union, types.UnionType):
         return _decode_optional(value, get_args(kind))
     if origin is not None:
@@ -66,8 +82,15 @@ def _decode(value: object, kind: Any) -> Any:
     if is_dataclass(kind):
         return _decode_dataclass(value, kind)
     if issubclass(kind, enum.Enum):
-        return kind(value)
+        return _decode_enumeration(value, kind)
     return _decode_scalar(value, kind)
+
+
+def _decode_enumeration(value: object, kind: type[enum.Enum]) -> enum.Enum:
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise Malformed(f"{value!r} is no {kind.__name__}") from error
 
 
 def _decode_scalar(value: object, kind: type) -> object:

@@ -26,19 +26,22 @@ class Observation:
     complete: bool
 
 
-class _Noting(Mapping[Query, Answer]):
+class Noting(Mapping[Query, Answer]):
     """Answers that note which were used: nothing follows from a state read off one that is not Known."""
 
     def __init__(self, answers: Mapping[Query, Answer]) -> None:
         self._answers = answers
-        self.used = False
-        self.blind = False
+        self.used: set[Query] = set()
 
     def __getitem__(self, query: Query) -> Answer:
         answer = self._answers[query]
-        self.used = True
-        self.blind = self.blind or not isinstance(answer, Known)
+        self.used.add(query)
         return answer
+
+    @property
+    def not_known(self) -> set[Query]:
+        """The questions that were used and have no Known answer."""
+        return {query for query in self.used if not isinstance(self._answers[query], Known)}
 
     def __iter__(self) -> Iterator[Query]:
         return iter(self._answers)
@@ -76,12 +79,13 @@ def answers_differ(conditions: Collection[BoundCondition], before: Facts, after:
 
 def _compare(witness: Witness, before: Facts, after: Facts) -> tuple[Change, ...] | None:
     """Return what a witness sees changed, or None when it does not look or could not read its part both times."""
-    old, new = _state(witness, before), _state(witness, after)
+    old, new = look(witness, before), look(witness, after)
     return None if old is None or new is None else differences(old, new)
 
 
-def _state(witness: Witness, facts: Facts) -> State | None:
-    answers = _Noting(facts.answers)
+def look(witness: Witness, facts: Facts) -> State | None:
+    """Return the state that a witness tells, or None when it does not look or could not read its part."""
+    answers = Noting(facts.answers)
     watched = replace(facts, answers=answers, user=witness.user)
     state = guarded(lambda: witness.kind.state(watched), lambda _: None)
-    return state if answers.used and not answers.blind else None
+    return state if answers.used and not answers.not_known else None

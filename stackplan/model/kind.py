@@ -30,10 +30,13 @@ class ConditionKind(ABC):
 
     `foreseeable` True: predictions tell everything that it rests on. False: it may rest on anything (a command does),
     so once an action has changed something, only a prediction that speaks of its own questions tells how it stands.
+    `steady` False: what it sees may differ from one look to the next though nothing happened, so a saved plan rests on
+    its verdict alone.
     """
 
     recheck: ClassVar[Recheck] = Recheck.ALWAYS
     foreseeable: ClassVar[bool] = False
+    steady: ClassVar[bool] = True
     schema: ClassVar[Mapping[str, object] | None] = None
 
     @classmethod
