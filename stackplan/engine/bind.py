@@ -8,9 +8,9 @@ from stackplan.engine.guard import guarded, trouble
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.facts import Facts, Query
+from stackplan.model.facts import Facts, Query, Unknown
 from stackplan.model.job import Job
-from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind
+from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind, Prediction
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step, StepId
 
@@ -70,6 +70,20 @@ class BoundStep:
         return guarded(
             lambda: self.action.job(facts.seen_by(self.step.user)),
             lambda error: CannotAct(trouble(self.step.action.kind, error)),
+        )
+
+    def forecasts(self, facts: Facts) -> tuple[Query, ...]:
+        """Return what has to be asked to predict the action from `facts`; nothing where it cannot act on them."""
+        if isinstance(self.write_job(facts), CannotAct):
+            return ()
+        found = guarded(lambda: self.action.forecast(facts.seen_by(self.step.user)), lambda _: ())
+        return unique([query.asked_by(self.step.user) for query in found])
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        """Return what the action would change; an action that cannot read the facts cannot tell."""
+        return guarded(
+            lambda: self.action.predict(facts.seen_by(self.step.user)),
+            lambda error: Unknown(trouble(self.step.action.kind, error)),
         )
 
     def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:

@@ -1,101 +1,287 @@
-"""What would become of one step, from facts as they are now. Pure; imports model only.
+"""What would become of one step on a node that looks as the steps before will leave it. Pure; imports model only.
 
-What an earlier step may change cannot be held against a later one: there the forecast is `unknown`, never `would-fail`.
+What a step of unknown effect may change cannot be held against a later one: there the forecast is `unknown`, never
+`would-fail`. Nor can an answer that may have gone stale: only what predictions speak of, or what nothing has touched,
+is said not to hold.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundStep
-from stackplan.engine.prove import Proof, condition_reports, prove, summed
-from stackplan.engine.wording import unmet_text
-from stackplan.model.diagnosis import Diagnosis
-from stackplan.model.facts import Facts
-from stackplan.model.kind import CannotAct
+from stackplan.engine.foresight import Breach, breach, certain, left_open, proofs_at_turn, reports, unmet
+from stackplan.engine.guard import guarded
+from stackplan.engine.observe import Noting
+from stackplan.engine.outlook import Outlook
+from stackplan.engine.prove import Proof, prove, summed
+from stackplan.engine.wording import foretold_text, unmet_text
+from stackplan.model.change import Change
+from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.facts import Unknown
+from stackplan.model.job import Exited, Job
+from stackplan.model.kind import CannotAct, Evidence, Prediction
 from stackplan.model.outcome import Phase, Reason, StepOutcome
 from stackplan.model.report import ActionReport, StepReport
 from stackplan.model.verdict import Status
 
+_NAMED = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the steps before leave behind: the first that would act, the first that would fail; None when none does."""
+    """What the steps before leave behind: the first of unknown effect, the first that would fail; None without one."""
 
-    acting: str | None = None
+    unforetold: str | None = None
     failing: str | None = None
-
-    def after(self, report: StepReport) -> "Standing":
-        """Return how things stand after a step with this forecast."""
-        if report.outcome is StepOutcome.WOULD_FAIL:
-            return Standing(self.acting, self.failing or report.id)
-        if report.outcome in {StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN, StepOutcome.UNKNOWN}:
-            return Standing(self.acting or report.id, self.failing)
-        return self
 
     @property
     def doubt(self) -> str | None:
-        """Why nothing certain can be said of the next step, or None when it finds the node as it is now."""
+        """Why nothing certain can be said of the next step, or None when the outlook tells how it finds the node."""
         if self.failing is not None:
             return f"`{self.failing}` would fail before it"
-        return None if self.acting is None else f"`{self.acting}` would act before it"
+        return None if self.unforetold is None else f"`{self.unforetold}` would act before it"
 
 
-def foresee(step: BoundStep, facts: Facts, standing: Standing) -> StepReport:
-    """Return what would become of the step. `facts` are those of now, before any step has acted."""
-    pre, post = prove(step.pre, facts), prove(step.post, facts)
-    report = StepReport(
-        id=step.id,
-        outcome=StepOutcome.SATISFIED,
-        at=step.step.at,
-        name=step.step.name,
-        why=step.step.why,
-        conditions=(*condition_reports(Phase.PRE, pre), *condition_reports(Phase.POST, post)),
-    )
-    satisfied = summed(post) is Status.HELD
-    if satisfied and not step.step.always:
-        return report
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What would become of a step, and how things look and stand after it."""
+
+    report: StepReport
+    outlook: Outlook
+    standing: Standing
+
+
+def at_rest(step: BoundStep, outlook: Outlook) -> bool:
+    """Return whether the step will have nothing to do when its turn comes: its action is then not run."""
+    return not step.step.always and summed(prove(step.post, outlook.facts)) is Status.HELD
+
+
+def foresee(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Collection[BoundStep]) -> Forecast:
+    """Return what would become of the step, which comes after the steps `earlier`."""
+    turn = Turn(step, outlook, standing)
+    if at_rest(step, outlook):
+        return turn.satisfied()
     if standing.failing is not None:
-        return replace(report, outcome=StepOutcome.UNKNOWN, message=f"not reached: {standing.doubt}")
-    job = step.write_job(facts)
+        return turn.not_reached()
+    job, blind = _write_job(step, outlook)
     if not isinstance(job, CannotAct):
-        action = ActionReport(kind=step.step.action.kind, command=job.display or None)
-        report = replace(report, action=action, diagnoses=step.notes(facts))
-    if (stopped := _unproven(report, pre, Reason.PRECONDITION, standing)) is not None:
+        turn = replace(turn, action=ActionReport(kind=step.step.action.kind, command=job.display or None))
+    if (stopped := turn.barred()) is not None:
         return stopped
     if isinstance(job, CannotAct):
-        return _refused(report, job, step, standing)
+        return turn.refused(job, blind=blind)
     if not job.stages:
-        # Nobody but earlier steps can mend what a step finds that only looks.
-        return _unproven(report, post, Reason.POSTCONDITION, standing) or report
-    foretold = step.action.predicts and not satisfied
-    return replace(report, outcome=StepOutcome.WOULD_CHANGE if foretold else StepOutcome.WOULD_RUN)
+        return turn.looked()
+    prediction = step.predict(outlook.facts)
+    return turn.unforetold(prediction) if isinstance(prediction, Unknown) else turn.foretold(prediction, earlier)
 
 
-def _unproven(report: StepReport, proofs: tuple[Proof, ...], reason: Reason, standing: Standing) -> StepReport | None:
-    """Return the forecast of a step that needs `proofs` to hold as they stand, or None when they do.
-
-    It is certain to fail only where one is known not to hold, has no time to come true, and nobody acts before.
-    """
-    missing = tuple(proof for proof in proofs if not proof.verdict.held)
-    if not missing:
-        return None
-    message = unmet_text(missing)
-    certain = any(it.verdict.status is Status.NOT_HELD and not it.condition.patience_s for it in missing)
-    if certain and standing.doubt is None:
-        return replace(report, outcome=StepOutcome.WOULD_FAIL, reason=reason, message=message)
-    doubt = f"; {standing.doubt}" if standing.doubt else ""
-    return replace(report, outcome=StepOutcome.UNKNOWN, message=f"{message}{doubt}")
+def _write_job(step: BoundStep, outlook: Outlook) -> tuple[Job | CannotAct, bool]:
+    """Return the job, and whether it was written from an answer that a prediction left open."""
+    answers = Noting(outlook.facts.answers)
+    job = step.write_job(replace(outlook.facts, answers=answers))
+    return job, bool(answers.not_known & outlook.foretold)
 
 
-def _refused(report: StepReport, refusal: CannotAct, step: BoundStep, standing: Standing) -> StepReport:
-    """Return the forecast of an action that cannot act on the node as it is now."""
-    if standing.doubt is not None:
-        message = f"{refusal.summary}; {standing.doubt}"
-        return replace(report, outcome=StepOutcome.UNKNOWN, message=message)
-    diagnosis = Diagnosis(summary=refusal.summary, at=step.step.action.at, step=step.id, remedy=refusal.remedy)
-    return replace(
-        report,
-        outcome=StepOutcome.WOULD_FAIL,
-        reason=Reason.PRECONDITION,
-        message=refusal.summary,
-        diagnoses=(diagnosis,),
-    )
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A step whose turn has come, and the node as it finds it; `action` as far as it is written."""
+
+    step: BoundStep
+    outlook: Outlook
+    standing: Standing
+    action: ActionReport | None = None
+
+    def satisfied(self) -> Forecast:
+        report = self._report(StepOutcome.SATISFIED, prove(self.step.post, self.outlook.facts), predicted=())
+        if self.standing.doubt is None and (weak := self._too_weak()) is not None:
+            report = replace(report, diagnoses=(weak,))
+        return Forecast(report, self.outlook, self.standing)
+
+    def not_reached(self) -> Forecast:
+        report = self._report(StepOutcome.UNKNOWN, None, message=f"not reached: {self.standing.doubt}")
+        return Forecast(report, self.outlook, self.standing)
+
+    def barred(self) -> Forecast | None:
+        """Return the forecast of a step that a precondition is certain to stop, or None."""
+        missing = unmet(self._pre())
+        if not certain(missing) or self.standing.doubt is not None:
+            return None
+        report = self._report(StepOutcome.WOULD_FAIL, None, message=unmet_text(missing))
+        return self._failing(replace(report, reason=Reason.PRECONDITION))
+
+    def refused(self, refusal: CannotAct, *, blind: bool) -> Forecast:
+        """Return the forecast of an action that cannot act on the node, as far as it is known how it will find it."""
+        doubt = self.standing.doubt or ("what it needs to know is not foretold" if blind else None)
+        if doubt is not None:
+            report = self._report(StepOutcome.UNKNOWN, None, message=f"{refusal.summary}; {doubt}")
+            return self._of_unknown_effect(report)
+        at = self.step.step.action.at
+        diagnosis = Diagnosis(summary=refusal.summary, at=at, step=self.step.id, remedy=refusal.remedy)
+        report = self._report(StepOutcome.WOULD_FAIL, None, message=refusal.summary)
+        return self._failing(replace(report, reason=Reason.PRECONDITION, diagnoses=(diagnosis,)))
+
+    def looked(self) -> Forecast:
+        """Return the forecast of a step that only looks: nobody but earlier steps can mend what it finds."""
+        post = proofs_at_turn(self.step.post, self.outlook)
+        report = self._report(StepOutcome.SATISFIED, post, predicted=())
+        if certain(unmet(post)) and self.standing.doubt is None:
+            report = replace(report, outcome=StepOutcome.WOULD_FAIL, reason=Reason.POSTCONDITION)
+            return self._failing(replace(report, message=unmet_text(unmet(post))))
+        if missing := unmet((*self._pre(), *post)):
+            report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(unmet_text(missing)))
+        return Forecast(report, self.outlook, self.standing)
+
+    def unforetold(self, unknown: Unknown) -> Forecast:
+        """Return the forecast of an action whose effect is not known: what will hold after it is not, either."""
+        found = prove(self.step.post, self.outlook.facts)
+        predicts = self.step.action.predicts
+        acts = predicts and summed(found) is not Status.HELD
+        report = self._report(
+            StepOutcome.WOULD_CHANGE if acts else StepOutcome.WOULD_RUN,
+            tuple(left_open(proof, unknown.why) for proof in found),
+            message=f"unknown until applied: {unknown.why}" if predicts else None,
+        )
+        return self._of_unknown_effect(self._unless_barred(report))
+
+    def foretold(self, prediction: Prediction, earlier: Collection[BoundStep]) -> Forecast:
+        """Return the forecast of an action whose effect is known: what holds then of this step, and of others."""
+        after = self.outlook.after(self.step.id, prediction)
+        post = prove(self.step.post, after.sure)
+        acts = summed(prove(self.step.post, self.outlook.facts)) is not Status.HELD
+        outcome = StepOutcome.WOULD_CHANGE if acts else StepOutcome.WOULD_RUN
+        report = replace(self._report(outcome, post, predicted=prediction.changes), details=prediction.details)
+        broken = breach(earlier, self.outlook, after, prediction)
+        if (reason := _reason(prediction, post, broken)) is not None:
+            failure = _Failure(reason, prediction, after, unmet(post), broken)
+            return self._would_fail(report, failure)
+        missing = unmet(post)
+        if missing and not prediction.changes:
+            message = self._doubtful(f"the action would change nothing, and {unmet_text(missing)}")
+            report = replace(report, outcome=StepOutcome.UNKNOWN, message=message)
+        return Forecast(self._unless_barred(report), after, self.standing)
+
+    def _would_fail(self, report: StepReport, failure: "_Failure") -> Forecast:
+        """Return the forecast of a failure; of one that an earlier step of unknown effect may prevent, `unknown`."""
+        report = replace(report, diagnoses=(*report.diagnoses, *self._diagnose(failure)))
+        if self.standing.doubt is not None:
+            report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(failure.message))
+            return Forecast(report, failure.after, self.standing)
+        broke = failure.broken.report() if failure.broken and failure.reason is Reason.REGRESSION else None
+        report = replace(report, outcome=StepOutcome.WOULD_FAIL, message=failure.message, broke=broke)
+        return self._failing(replace(report, reason=failure.reason))
+
+    def _diagnose(self, failure: "_Failure") -> tuple[Diagnosis, ...]:
+        """Return what the action's kind says of a failure that is foretold, as it would of the true one."""
+        step, found = self.step.step, failure.prediction.failures
+        if not found:
+            evidence = Evidence(
+                step=step.id,
+                at=step.action.at,
+                arguments=step.action.arguments,
+                before=self.outlook.facts.seen_by(step.user),
+                after=failure.after.facts.seen_by(step.user),
+                ending=Exited(0),
+                output="",
+                reason=failure.reason,
+                changes=failure.prediction.changes,
+                unmet=tuple(proof.verdict for proof in failure.culprits),
+                broken_step=None if failure.broken is None else failure.broken.step,
+            )
+            found = guarded(lambda: self.step.action.diagnose(evidence), lambda _: ())
+        return tuple(diagnosis.in_step(step.id) for diagnosis in found)
+
+    def _too_weak(self) -> Diagnosis | None:
+        """Return the warning on a step whose action would change something although nothing is left for it to do."""
+        prediction = self.step.predict(self.outlook.facts)
+        if isinstance(prediction, Unknown) or prediction.failures or not prediction.changes:
+            return None
+        names = ", ".join(change.name for change in prediction.changes[:_NAMED])
+        more = f" and {len(prediction.changes) - _NAMED} more" if len(prediction.changes) > _NAMED else ""
+        return Diagnosis(
+            summary=f"The postconditions hold already, and the action would still change {names}{more}: they are too "
+            "weak to tell whether it was done.",
+            severity=Severity.WARNING,
+            at=self.step.step.at,
+            step=self.step.id,
+            remedy="State in the postconditions what has to come of the action, or set `always: true` on the step.",
+        )
+
+    def _pre(self) -> tuple[Proof, ...]:
+        return proofs_at_turn(self.step.pre, self.outlook)
+
+    def _unless_barred(self, report: StepReport) -> StepReport:
+        """Return the report; `unknown` where it is not certain that the preconditions let the action start."""
+        missing = unmet(self._pre())
+        if not missing:
+            return report
+        return replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(unmet_text(missing)))
+
+    def _doubtful(self, message: str) -> str:
+        return f"{message}; {self.standing.doubt}" if self.standing.doubt else message
+
+    def _failing(self, report: StepReport) -> Forecast:
+        return Forecast(report, self.outlook, replace(self.standing, failing=report.id))
+
+    def _of_unknown_effect(self, report: StepReport) -> Forecast:
+        standing = replace(self.standing, unforetold=self.standing.unforetold or report.id)
+        return Forecast(report, self.outlook, standing)
+
+    def _report(
+        self,
+        outcome: StepOutcome,
+        post: Collection[Proof] | None,
+        *,
+        predicted: tuple[Change, ...] | None = None,
+        message: str | None = None,
+    ) -> StepReport:
+        """Return the report; `post` are the verdicts that are foretold, None where the action would not run."""
+        step, doubt = self.step.step, self.standing.doubt
+        reached = self.standing.failing is None
+        return StepReport(
+            id=step.id,
+            outcome=outcome,
+            at=step.at,
+            name=step.name,
+            why=step.why,
+            action=self.action,
+            predicted=predicted,
+            conditions=(
+                *reports(Phase.PRE, self.step.pre, self.outlook, self._pre() if reached else None, doubt),
+                *reports(Phase.POST, self.step.post, self.outlook, post, doubt),
+            ),
+            diagnoses=() if self.action is None else self.step.notes(self.outlook.facts),
+            message=message,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """How an action whose effect is known would fail; `missing` are its step's own conditions that would not hold."""
+
+    reason: Reason
+    prediction: Prediction
+    after: Outlook
+    missing: tuple[Proof, ...]
+    broken: Breach | None
+
+    @property
+    def culprits(self) -> tuple[Proof, ...]:
+        """The conditions that are foretold not to hold, those of the step itself ahead of those that it would break."""
+        own = tuple(proof for proof in self.missing if proof.verdict.status is Status.NOT_HELD)
+        return (*own, *(self.broken.proofs if self.broken else ()))
+
+    @property
+    def message(self) -> str:
+        if self.prediction.failures:
+            return self.prediction.failures[0].summary
+        return foretold_text(self.reason, self.culprits, self.broken.report() if self.broken else None)
+
+
+def _reason(prediction: Prediction, post: Collection[Proof], broken: Breach | None) -> Reason | None:
+    """Return why a step with this outcome would fail, in the order in which a run judges; None when it would not."""
+    if prediction.failures:
+        return Reason.ACTION
+    if certain(post):
+        return Reason.POSTCONDITION if prediction.changes else Reason.NO_OP
+    return Reason.REGRESSION if broken else None

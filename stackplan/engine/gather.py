@@ -4,20 +4,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stackplan.connection.failure import ConnectionFailure
-from stackplan.engine.consult import Survey, consult, live_facts
+from stackplan.engine.consult import Survey
 from stackplan.engine.facts_file import write
-from stackplan.engine.node_session import NodeSession
+from stackplan.engine.plan import node_plans
+from stackplan.engine.planner import NodePlan
 from stackplan.engine.rollout import Connect, Target
 from stackplan.model.facts import Facts
 
 
 def gather(targets: Sequence[Target], connect: Connect, survey: Survey) -> dict[str, Facts | ConnectionFailure]:
-    """Return, by node, the answers to all that its playbook asks, or why there are none."""
+    """Return, by node, the answers to all that its playbook asks, or why there are none.
 
-    def work(target: Target, session: NodeSession) -> Facts:
-        return live_facts(target.node.name, session, target.playbook.queries, survey.clock)
-
-    return consult(targets, connect, survey, work)
+    They are those that a plan comes about with, dry runs included, so that it can be made again without the node.
+    """
+    return {
+        node: found.basis if isinstance(found, NodePlan) else found
+        for node, found in node_plans(targets, connect, survey).items()
+    }
 
 
 def record(

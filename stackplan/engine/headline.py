@@ -1,21 +1,41 @@
-"""The line above a node's steps: what its facts tell of the machine. Pure; imports model only."""
+"""What the facts tell of a machine: the line above its steps, and what may set it apart. Pure; imports model only."""
+
+from collections.abc import Iterator
 
 from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.guard import guarded
 from stackplan.model.facts import Facts
-from stackplan.model.kind import ConditionKind
+from stackplan.model.kind import ActionKind, ConditionKind
 
 
 def headline(playbook: BoundPlaybook, facts: Facts) -> str | None:
     """Return the first headline that a condition gives from these facts, those of the preconditions first."""
-    steps = (condition for step in playbook.bound_steps for condition in step.post)
-    lines = (
-        _headline(kind, facts.seen_by(condition.user))
-        for condition in (*playbook.preconditions, *steps)
-        for kind in condition.kinds
-    )
+    lines = (_headline(kind, facts.seen_by(user)) for kind, user in _kinds(playbook) if isinstance(kind, ConditionKind))
     return next((line for line in lines if line), None)
+
+
+def traits(playbook: BoundPlaybook, facts: Facts) -> dict[str, str]:
+    """Return what may set the node apart, by name, in the order of the playbook; of one name the first word counts."""
+    found: dict[str, str] = {}
+    for kind, user in _kinds(playbook):
+        for name, text in _traits(kind, facts.seen_by(user)).items():
+            found.setdefault(name, text)
+    return found
+
+
+def _kinds(playbook: BoundPlaybook) -> Iterator[tuple[ConditionKind | ActionKind, str | None]]:
+    """Yield every kind that looks at the node, with the user who looks: a step's conditions ahead of its action."""
+    for condition in playbook.preconditions:
+        yield from ((kind, condition.user) for kind in condition.kinds)
+    for step in playbook.bound_steps:
+        for condition in (*step.pre, *step.post):
+            yield from ((kind, condition.user) for kind in condition.kinds)
+        yield step.action, step.step.user
 
 
 def _headline(kind: ConditionKind, facts: Facts) -> str | None:
     return guarded(lambda: kind.headline(facts), lambda _: None)
+
+
+def _traits(kind: ConditionKind | ActionKind, facts: Facts) -> dict[str, str]:
+    return guarded(lambda: {str(name): str(text) for name, text in kind.traits(facts).items()}, lambda _: {})

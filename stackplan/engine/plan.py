@@ -19,12 +19,17 @@ from stackplan.model.report import NodeReport, Report
 
 def plan(targets: Sequence[Target], connect: Connect, survey: Survey) -> Report:
     """Return what would happen on live nodes; nothing is changed there. `targets` must not be empty."""
+    return plan_report(targets, node_plans(targets, connect, survey), survey)
+
+
+def node_plans(targets: Sequence[Target], connect: Connect, survey: Survey) -> dict[str, NodePlan | ConnectionFailure]:
+    """Return, by node, what would happen on live nodes, or why that could not be found out."""
 
     def work(target: Target, session: NodeSession) -> NodePlan:
         planner = Planner(node=target.node.name, playbook=target.playbook, origin=Origin.LIVE, taken=survey.clock.now())
         return drive(planner, lambda queries: ask(session, queries))
 
-    return plan_report(targets, consult(targets, connect, survey, work), survey)
+    return consult(targets, connect, survey, work)
 
 
 def plan_recorded(targets: Sequence[Target], recorded: Mapping[str, Facts], survey: Survey) -> Report:

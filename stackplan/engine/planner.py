@@ -1,15 +1,17 @@
 """The planner: says what it needs to know, is told, and knows a plan in the end. Pure; imports model only.
 
-A live session, recorded facts and a test's dictionary drive the same planner. It asks everything in one batch; a
-planner that predicts a chain of changes asks again, step by step, through the same two methods.
+A live session, recorded facts and a test's dictionary drive the same planner. It asks everything that conditions and
+actions want to know in one batch. Then it goes through the steps on facts that their predictions are laid over, and
+asks once more for each step whose prediction rests on a dry run; steps that leave the node as it is share one batch.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from stackplan.engine.bind import AnyStep, BoundPlaybook, BoundStep, SkippedStep, unique
-from stackplan.engine.forecast import Standing, foresee
-from stackplan.engine.headline import headline
+from stackplan.engine.bind import BoundPlaybook, unique
+from stackplan.engine.course import Course, StepPlan
+from stackplan.engine.headline import headline, traits
+from stackplan.engine.outlook import begin
 from stackplan.engine.prove import Proof, answered, condition_reports, prove, summed
 from stackplan.engine.wording import unmet_text
 from stackplan.model.facts import Answer, Facts, Origin, Query
@@ -17,14 +19,7 @@ from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.model.verdict import Status
 
-_TO_DO = frozenset({StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN, StepOutcome.UNKNOWN})
 _AT_REST = frozenset({StepOutcome.SATISFIED, StepOutcome.SKIPPED})
-
-
-@dataclass(frozen=True, slots=True)
-class StepPlan:
-    step: AnyStep
-    report: StepReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,42 +34,60 @@ class NodePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planner:
-    """The plan of one node in the making. `origin` and `taken` say where the answers come from."""
+    """The plan of one node in the making. `origin` and `taken` say where the answers come from.
+
+    `course` is None before the first answers. `pending` are the dry runs that it waits for, `asked` is of how many
+    steps they were asked for.
+    """
 
     node: str
     playbook: BoundPlaybook
     origin: Origin
     taken: str
+    course: Course | None = None
+    asked: int = 0
+    pending: tuple[Query, ...] = ()
 
     def asks(self) -> tuple[Query, ...]:
         """Return what has to be known next; possibly nothing, for a playbook that asks nothing."""
-        return self.playbook.queries
+        return self.playbook.queries if self.course is None else self.pending
 
     def tell(self, answers: Mapping[Query, Answer]) -> "Planner | NodePlan":
         """Take the answers; return the plan, or the planner that asks on. What is left out is unknown."""
-        facts = Facts(self.node, self.origin, self.taken, answered(self.asks(), answers))
-        standing = Standing()
-        plans = []
-        for step in self.playbook.steps:
-            report = _plan_step(step, facts, standing)
-            standing = standing.after(report)
-            plans.append(StepPlan(step, report))
+        told = answered(self.asks(), answers)
+        if self.course is None:
+            facts = Facts(self.node, self.origin, self.taken, told)
+            course = Course(outlook=begin(facts, self.playbook))
+        else:
+            course = replace(self.course, outlook=self.course.outlook.learnt(told))
+        return self._go_on(course)
+
+    def _go_on(self, course: Course) -> "Planner | NodePlan":
+        """Go through steps up to the first that waits for a dry run, or to the end."""
+        steps, asked = self.playbook.steps, self.asked
+        for index in range(len(course.plans), len(steps)):
+            if index >= asked:
+                pending, count = course.dry_runs(steps[index:])
+                asked = index + count
+                if pending:
+                    return replace(self, course=course, asked=asked, pending=pending)
+            course = course.taken(steps[index])
+        return self._plan(course)
+
+    def _plan(self, course: Course) -> NodePlan:
+        plans, facts = course.ended(), course.outlook.now
         preconditions = prove(self.playbook.preconditions, facts)
-        return NodePlan(
-            node=self.node,
-            basis=facts,
-            steps=tuple(plans),
-            report=self._report(facts, preconditions, tuple(plan.report for plan in plans)),
-        )
+        report = self._report(facts, preconditions, tuple(plan.report for plan in plans))
+        return NodePlan(node=self.node, basis=facts, steps=plans, report=report)
 
     def _report(self, facts: Facts, preconditions: tuple[Proof, ...], steps: tuple[StepReport, ...]) -> NodeReport:
         failing = next((step for step in steps if step.outcome is StepOutcome.WOULD_FAIL), None)
-        at_rest = all(step.outcome in _AT_REST for step in steps)
+        resting = all(step.outcome in _AT_REST for step in steps)
         # As in a run: the preconditions stand before the first action, so they hold up nothing where nothing would run.
-        barred = summed(preconditions) is not Status.HELD and not at_rest
+        barred = summed(preconditions) is not Status.HELD and not resting
         refused = barred and summed(preconditions) is Status.NOT_HELD
         unproven = tuple(proof for proof in preconditions if not proof.verdict.held)
-        outcome = NodeOutcome.OK if at_rest else NodeOutcome.PENDING
+        outcome = NodeOutcome.OK if resting else NodeOutcome.PENDING
         return NodeReport(
             node=self.node,
             outcome=NodeOutcome.FAILED if refused or failing else outcome,
@@ -84,6 +97,7 @@ class Planner:
             summary=headline(self.playbook, facts),
             message=unmet_text(unproven) if barred else None if failing is None else failing.message,
             preconditions=condition_reports(Phase.PRE, preconditions),
+            traits=traits(self.playbook, facts),
         )
 
 
@@ -93,11 +107,3 @@ def drive(planner: Planner, ask: Callable[[tuple[Query, ...]], Mapping[Query, An
     while isinstance(told, Planner):
         told = told.tell(ask(unique(told.asks())))
     return told
-
-
-def _plan_step(step: AnyStep, facts: Facts, standing: Standing) -> StepReport:
-    if isinstance(step, SkippedStep):
-        found = step.step
-        return StepReport(id=found.id, outcome=StepOutcome.SKIPPED, at=found.at, name=found.name, why=found.why)
-    assert isinstance(step, BoundStep)
-    return foresee(step, facts, standing)

@@ -51,6 +51,19 @@ def regression_text(broken: Broken) -> str:
     return f"`{broken.step}` {'can no longer be proven' if unknown else 'no longer holds'}: {texts}"
 
 
+def foretold_text(reason: Reason, unmet: Collection[Proof], broken: Broken | None) -> str:
+    """Return why a step would fail, in one sentence without a full stop; `unmet` are verdicts that are foretold."""
+    if reason is Reason.NO_OP:
+        return "the action would exit 0 and change nothing"
+    if reason is Reason.REGRESSION and broken is not None:
+        return f"would break `{broken.step}`: {'; '.join(condition.text for condition in broken.conditions)}"
+    if own := [proof.condition.condition.message for proof in unmet if proof.condition.condition.message]:
+        return own[0]
+    first, *others = unmet
+    more = f", and {len(others)} more" if others else ""
+    return f"will not hold: {first.verdict.text}{more}"
+
+
 def unmet_text(unmet: Collection[Proof]) -> str:
     """Return the first condition that does not hold, or that is not known to, and how many more there are.
 

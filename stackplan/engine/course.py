@@ -1,0 +1,98 @@
+"""How far a plan has come on a node, step by step, up to its end. Pure; imports model only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from stackplan.engine.bind import AnyStep, BoundCondition, BoundStep, SkippedStep, unique
+from stackplan.engine.forecast import Forecast, Standing, at_rest, foresee
+from stackplan.engine.foresight import Breach, no_longer
+from stackplan.engine.outlook import Outlook
+from stackplan.engine.wording import regression_text
+from stackplan.model.facts import Facts, Query
+from stackplan.model.outcome import Reason, StepOutcome
+from stackplan.model.report import StepReport
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """A step, its forecast, and all questions that the forecast rests on, dry runs included."""
+
+    step: AnyStep
+    report: StepReport
+    queries: tuple[Query, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Costly:
+    """A condition of the step at `index` that is checked once more when all steps are done; `then` are the facts that
+    its own step is foretold to leave.
+    """
+
+    index: int
+    condition: BoundCondition
+    then: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """The steps that are behind, and how the node looks after them."""
+
+    outlook: Outlook
+    standing: Standing = field(default_factory=Standing)
+    plans: tuple[StepPlan, ...] = ()
+    costly: tuple[Costly, ...] = ()
+
+    def dry_runs(self, ahead: Sequence[AnyStep]) -> tuple[tuple[Query, ...], int]:
+        """Return what the next steps have to ask, and of how many steps that is everything.
+
+        Those are the first that acts and all before it: they find the node as it looks now.
+        """
+        asks: list[Query] = []
+        for count, step in enumerate(ahead, start=1):
+            resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook)
+            if isinstance(step, BoundStep) and (resting or self.standing.failing is None):
+                known = self.outlook.now.answers
+                asks += [query for query in step.forecasts(self.outlook.facts) if query not in known]
+            if not resting:
+                return unique(asks), count
+        return unique(asks), len(ahead)
+
+    def taken(self, step: AnyStep) -> "Course":
+        """Return the course with the next step behind it."""
+        if isinstance(step, SkippedStep):
+            found = step.step
+            report = StepReport(id=found.id, outcome=StepOutcome.SKIPPED, at=found.at, name=found.name, why=found.why)
+            return replace(self, plans=(*self.plans, StepPlan(step, report)))
+        earlier = [plan.step for plan in self.plans if isinstance(plan.step, BoundStep)]
+        forecast = foresee(step, self.outlook, self.standing, earlier)
+        queries = unique((*step.queries, *step.forecasts(self.outlook.facts)))
+        return Course(
+            outlook=forecast.outlook,
+            standing=forecast.standing,
+            plans=(*self.plans, StepPlan(step, forecast.report, queries)),
+            costly=(*self.costly, *_costly(len(self.plans), step, forecast)),
+        )
+
+    def ended(self) -> tuple[StepPlan, ...]:
+        """Return the plans of all steps. As in a run, costly conditions are looked at once more, and what would no
+        longer hold then is held against the step that it belongs to.
+        """
+        plans = list(self.plans)
+        for it in self.costly if self.standing.doubt is None else ():
+            report = plans[it.index].report
+            if report.outcome is StepOutcome.WOULD_FAIL or not self.outlook.moves(it.condition):
+                continue
+            if culprits := no_longer([it.condition], it.then, self.outlook.facts):
+                broke = Breach(report.id, culprits).report()
+                message = f"at the end {regression_text(broke)}"
+                failed = replace(report, outcome=StepOutcome.WOULD_FAIL, reason=Reason.REGRESSION, broke=broke)
+                plans[it.index] = replace(plans[it.index], report=replace(failed, message=message))
+        return tuple(plans)
+
+
+def _costly(index: int, step: BoundStep, forecast: Forecast) -> tuple[Costly, ...]:
+    return tuple(
+        Costly(index, condition, forecast.outlook.facts)
+        for condition in step.post
+        if condition.recheck.at_the_end and not condition.recheck.after_each_step
+    )

@@ -1,0 +1,108 @@
+"""Conditions at an outlook: how they will stand, how that is reported, which of them a step would break. Pure."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from stackplan.engine.bind import BoundCondition, BoundStep
+from stackplan.engine.outlook import Outlook
+from stackplan.engine.prove import Proof, condition_report, evaluate, prove
+from stackplan.model.facts import Facts
+from stackplan.model.kind import Prediction
+from stackplan.model.outcome import Phase
+from stackplan.model.report import Broken, ConditionReport
+from stackplan.model.verdict import Status, Verdict, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """What a step would break: an earlier step, and those of its conditions that would no longer hold."""
+
+    step: str
+    proofs: tuple[Proof, ...]
+
+    def report(self) -> Broken:
+        told = tuple(condition_report(Phase.POST, proof, Status.HELD) for proof in self.proofs)
+        return Broken(step=self.step, conditions=told)
+
+
+def proofs_at_turn(conditions: Collection[BoundCondition], outlook: Outlook) -> tuple[Proof, ...]:
+    """Return how conditions stand at a step's turn. What holds is taken to go on holding; that something does not
+    hold is said only of what is not stale.
+    """
+    found = prove(conditions, outlook.facts)
+    if not outlook.stale:
+        return found
+    sure = outlook.sure
+    return tuple(
+        Proof(proof.condition, evaluate(proof.condition, sure)) if proof.verdict.status is Status.NOT_HELD else proof
+        for proof in found
+    )
+
+
+def unmet(proofs: Collection[Proof]) -> tuple[Proof, ...]:
+    return tuple(proof for proof in proofs if not proof.verdict.held)
+
+
+def certain(proofs: Collection[Proof]) -> bool:
+    """Return whether one of these is known not to hold and has no time to come true."""
+    return any(it.verdict.status is Status.NOT_HELD and not it.condition.patience_s for it in proofs)
+
+
+def left_open(proof: Proof, why: str) -> Proof:
+    """Return a proof of which the outcome is not known."""
+    return Proof(proof.condition, unknown(proof.verdict.text, why=why, expected=proof.verdict.expected))
+
+
+def breach(earlier: Collection[BoundStep], before: Outlook, after: Outlook, prediction: Prediction) -> Breach | None:
+    """Return the first earlier step of which something that is asked again after each step would no longer hold."""
+    for step in earlier:
+        moved = [
+            condition
+            for condition in step.post
+            if condition.recheck.after_each_step and any(query in prediction.answers for query in condition.queries)
+        ]
+        if culprits := no_longer(moved, before.facts, after.facts):
+            return Breach(step.id, culprits)
+    return None
+
+
+def no_longer(conditions: Collection[BoundCondition], before: Facts, after: Facts) -> tuple[Proof, ...]:
+    """Return proofs of those conditions that hold before and are known not to hold after."""
+    holding = [proof.condition for proof in prove(conditions, before) if proof.verdict.held]
+    return tuple(proof for proof in prove(holding, after) if proof.verdict.status is Status.NOT_HELD)
+
+
+def reports(
+    phase: Phase,
+    conditions: Collection[BoundCondition],
+    outlook: Outlook,
+    foretold: Collection[Proof] | None,
+    doubt: str | None,
+) -> tuple[ConditionReport, ...]:
+    """Return how conditions stand now and, unless that is None, how they are foretold to stand.
+
+    In `doubt` nothing is said not to hold: an earlier step may still mend it.
+    """
+    now = prove(conditions, outlook.now)
+    if foretold is None:
+        return tuple(condition_report(phase, proof) for proof in now)
+    return tuple(
+        _foretold(condition_report(phase, proof), _in_doubt(then.verdict, doubt))
+        for proof, then in zip(now, foretold, strict=True)
+    )
+
+
+def _in_doubt(verdict: Verdict, doubt: str | None) -> Verdict:
+    if doubt is None or verdict.status is not Status.NOT_HELD:
+        return verdict
+    return unknown(verdict.text, why=doubt, expected=verdict.expected)
+
+
+def _foretold(report: ConditionReport, verdict: Verdict) -> ConditionReport:
+    return replace(
+        report,
+        predicted=verdict.status,
+        predicted_expected=verdict.expected,
+        predicted_observed=verdict.observed,
+        predicted_why=verdict.why,
+    )
