@@ -10,7 +10,6 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from stackplan.model import event as events
 from stackplan.model.event import Event
 
-
 T = TypeVar("T")
 
 

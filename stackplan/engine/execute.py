@@ -11,8 +11,9 @@ from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundPlaybook, BoundStep, SkippedStep, queries_of
 from stackplan.engine.headline import headline
 from stackplan.engine.inquiry import settle
-from stackplan.engine.live_step import LiveStep, Proven, broke, by_step, unmet
+from stackplan.engine.live_step import Before, LiveStep, Proven, broke, by_step, unmet
 from stackplan.engine.perform import NodeAtWork
+from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.prove import Proof, condition_reports, prove, summed
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
@@ -27,10 +28,11 @@ _OF_NODE = {Reason.LOST: NodeOutcome.LOST, Reason.INTERRUPTED: NodeOutcome.INTER
 
 @dataclass(slots=True)
 class Execution:
-    """A playbook on its way through one connected node."""
+    """A playbook on its way through one connected node; with a `permit` only as a saved plan has it."""
 
     playbook: BoundPlaybook
     node: NodeAtWork
+    permit: Permit | None = None
     _required: bool = field(default=False, init=False)
     _preconditions: tuple[Proof, ...] = field(default=(), init=False)
     _done: list[BoundStep] = field(default_factory=list, init=False)
@@ -42,7 +44,7 @@ class Execution:
         """Return how the node ended; its steps are told as events. Whatever the connection does, nothing is raised."""
         try:
             self._find()
-            report = self._take_steps() or self._check_all()
+            report = self._barred() or self._take_steps() or self._check_all()
         except ConnectionFailure as error:
             # Only what was asked can end here; a job whose end is not known is its step's own failure.
             report = NodeReport(
@@ -69,6 +71,13 @@ class Execution:
             NodeProven(node=self.node.name, preconditions=reports, time=self.node.run.clock.now())
         )
 
+    def _barred(self) -> NodeReport | None:
+        """Return the stop of a node that is not as its saved plan found it, or None."""
+        if self.permit is None:
+            return None
+        moved = self.permit.moved(self.playbook, self.node.inquiry.learn(self.playbook.queries))
+        return stale(self.node.name, moved) if moved else None
+
     def _take_steps(self) -> NodeReport | None:
         """Take the steps in order; return the stop, or None when all are done."""
         for step in self.playbook.steps:
@@ -93,12 +102,27 @@ class Execution:
             # Waiting for a precondition may have taken long: the operator's wish counts up to the last moment.
             if (outcome := self.node.run.stop.outcome_before_next_step) is not None:
                 return self._stopped_before(step.id, outcome)
+            if isinstance(ready, Before) and (stopped := self._not_in_plan(step, ready)) is not None:
+                return stopped
             report = ready if isinstance(ready, StepReport) else live.act(ready)
         self._tell(report)
         if report.outcome is StepOutcome.FAILED:
             return self._stopped_by(report)
         self._done.append(step)
         return None
+
+    def _not_in_plan(self, step: BoundStep, before: Before) -> NodeReport | None:
+        """Return the stop of a node on which something would run that its saved plan does not show, or None."""
+        refusal = None if self.permit is None else self.permit.refusal(step, before.facts)
+        if refusal is None:
+            return None
+        return NodeReport(
+            node=self.node.name,
+            outcome=NodeOutcome.STALE,
+            stopped_at=step.id,
+            message=f"{refusal}; it was not started",
+            remedy=REMEDY,
+        )
 
     def _require(self) -> NodeReport | None:
         """Make sure, once and before the first action, that the playbook's preconditions hold."""

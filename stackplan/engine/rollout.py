@@ -15,6 +15,7 @@ from stackplan.engine.execute import Execution
 from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.perform import NodeAtWork, Run
+from stackplan.engine.permit import Permit
 from stackplan.engine.stop import Level
 from stackplan.model.event import ConnectionDropped, NodeEnded, NodeStarted, Reattached
 from stackplan.model.node import Node
@@ -39,10 +40,11 @@ _NOT_HELD: dict[type[ConnectionFailure], NodeOutcome] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A node and its playbook: rendered with its variables, and bound."""
+    """A node and its playbook: rendered with its variables, and bound; `permit` narrows what may run there."""
 
     node: Node
     playbook: BoundPlaybook
+    permit: Permit | None = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -122,7 +124,7 @@ class RollOut:
             attachment.end_job()
         inquiry = Inquiry(name, attachment, run.clock)
         node = NodeAtWork(name=name, attachment=attachment, inquiry=inquiry, run=run)
-        return Execution(target.playbook, node).execute()
+        return Execution(target.playbook, node, target.permit).execute()
 
     def _losses(self, node: str) -> Losses:
         run = self._run
