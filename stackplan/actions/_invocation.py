@@ -52,20 +52,23 @@ class Invocation:
                 stdin=self.stdin,
                 cwd=self.cwd,
             )
+        return Task(kind="program", arguments=self.plain(), display=self.display)
+
+    def plain(self) -> dict[str, Value]:
+        """Return it as arguments of a task or a query, files in memory as `{"file": text}`."""
         argv: list[Value] = []
         for word in self.line:
             if word.file is not None:
                 argv.append({"file": word.file})
             elif word.given is not None:
                 argv.append(word.given)
-        arguments: dict[str, Value] = {
+        return {
             "argv": tuple(argv),
             "environment": dict(self.environment),
             "drop_environment": self.drop_environment,
             "stdin": self.stdin,
             "cwd": self.cwd,
         }
-        return Task(kind="program", arguments=arguments, display=self.display)
 
 
 def listing(names: Iterable[str], most: int = 4) -> str:

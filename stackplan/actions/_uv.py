@@ -29,16 +29,10 @@ def install(wishes: Wishes, node: InstallerFacts) -> Invocation:
     An index with a password goes through the environment, where other users of the node cannot read it.
     """
     environment: dict[str, Text] = {}
-    index = () if wishes.index_url is None else (wishes.index_url,)
     flags = (
         ("--upgrade", wishes.upgrade.everything),
         ("--reinstall", wishes.reinstall.everything),
         ("--no-deps", wishes.no_deps),
-    )
-    settings = (
-        ("--index-strategy", wishes.index_strategy),
-        ("--torch-backend", wishes.torch_backend),
-        ("--prerelease", wishes.prerelease),
     )
     line = (
         *words("pip", "install"),
@@ -49,14 +43,43 @@ def install(wishes: Wishes, node: InstallerFacts) -> Invocation:
         *words(*(flag for flag, given in flags if given)),
         *each("--upgrade-package", wishes.upgrade.names),
         *each("--reinstall-package", wishes.reinstall.names),
-        *words(*(part for option, value in settings if value is not None for part in (option, value))),
+        *_choices(wishes),
         *each("--only-binary", wishes.only_binary),
-        *address_words("--index-url", "UV_INDEX_URL", index, environment),
-        *address_words("--extra-index-url", "UV_EXTRA_INDEX_URL", wishes.extra_index_urls, environment),
-        *address_words("--find-links", "UV_FIND_LINKS", wishes.links(node.home), environment, ","),
+        *_addresses(wishes, node, environment),
         *_python(wishes, node),
     )
     return _invocation(wishes, node, line, environment)
+
+
+def locate(wishes: Wishes, node: InstallerFacts) -> Invocation:
+    """Return how uv is asked where it would take exact versions from, which it reads from its standard input."""
+    environment: dict[str, Text] = {}
+    line = (
+        *words("pip", "compile", "-", "--no-deps", "--format", "pylock.toml", "--no-header", "--quiet"),
+        *_choices(wishes),
+        *_addresses(wishes, node, environment),
+        *_python(wishes, node),
+    )
+    return _invocation(wishes, node, line, environment)
+
+
+def _choices(wishes: Wishes) -> tuple[Word, ...]:
+    settings = (
+        ("--index-strategy", wishes.index_strategy),
+        ("--torch-backend", wishes.torch_backend),
+        ("--prerelease", wishes.prerelease),
+    )
+    return words(*(part for option, value in settings if value is not None for part in (option, value)))
+
+
+def _addresses(wishes: Wishes, node: InstallerFacts, environment: dict[str, Text]) -> tuple[Word, ...]:
+    """Return the options for all sources; those with a password are put into `environment` instead."""
+    index = () if wishes.index_url is None else (wishes.index_url,)
+    return (
+        *address_words("--index-url", "UV_INDEX_URL", index, environment),
+        *address_words("--extra-index-url", "UV_EXTRA_INDEX_URL", wishes.extra_index_urls, environment),
+        *address_words("--find-links", "UV_FIND_LINKS", wishes.links(node.home), environment, ","),
+    )
 
 
 def _python(wishes: Wishes, node: InstallerFacts) -> tuple[Word, ...]:

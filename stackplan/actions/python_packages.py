@@ -1,21 +1,24 @@
 """Installing Python packages into a virtual environment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackplan.actions import _pip, _uv
 from stackplan.actions._failure import records_query
 from stackplan.actions._install_failures import explain_failure
 from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
 from stackplan.actions._invocation import Invocation, listing
+from stackplan.actions._outlook import Means, Outlook, outlook, question
+from stackplan.actions._predicted import Scene
 from stackplan.actions._wishes import Installer, Wishes, read_wishes
 from stackplan.model.arguments import Arguments
-from stackplan.model.change import Held, State
+from stackplan.model.change import Held, State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.distribution import distributions_query, package_state
-from stackplan.model.facts import Facts, Known, Query
-from stackplan.model.job import Job
-from stackplan.model.kind import ActionKind, CannotAct, Evidence
+from stackplan.model.facts import Facts, Known, Query, Unknown
+from stackplan.model.job import Exited, Job
+from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
+from stackplan.model.outcome import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +67,34 @@ class PythonPackages(ActionKind):
         )
 
     def job(self, facts: Facts) -> Job | CannotAct:
-        answer = facts[self._installer_query()]
-        if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out what installs packages on this node: {answer.why}")
-        node = installer_facts(answer)
-        refusal = self._refusal(node)
-        if refusal is not None:
-            return refusal
-        making = node.kind in ("missing", "empty")
-        installer = self._installer(node, making=making)
-        if isinstance(installer, CannotAct):
-            return installer
-        build = _uv_line if installer is Installer.UV else _pip_line
-        return Job(tuple(invocation.stage() for invocation in build(self.wishes, node, making)))
+        means = self._means(facts)
+        if isinstance(means, CannotAct):
+            return means
+        build = _uv_line if means.installer is Installer.UV else _pip_line
+        return Job(tuple(invocation.stage() for invocation in build(self.wishes, means.node, means.making)))
+
+    def forecast(self, facts: Facts) -> tuple[Query, ...]:
+        means = self._means(facts)
+        query = None if isinstance(means, CannotAct) else question(self.wishes, means, facts)
+        return () if query is None else (query,)
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        """Return what the installer's dry run foretells; a question about the environment's files is Unknown then."""
+        means = self._means(facts)
+        if isinstance(means, CannotAct):
+            return Unknown(means.summary)
+        expected = outlook(self.wishes, means, facts)
+        if isinstance(expected, Unknown):
+            return expected
+        scene = Scene(facts=facts, node=means.node, before=expected.before, after=expected.after)
+        answers = scene.answers() if expected.after.round != expected.before.round else {}
+        after = replace(facts, answers={**facts.answers, **answers})
+        return Prediction(
+            changes=differences(self.state(facts), self.state(after)),
+            answers=answers,
+            details=expected.remarks,
+            failures=self._failures(expected, means, facts),
+        )
 
     def state(self, facts: Facts) -> State:
         packages = package_state(facts[distributions_query(venv=self.wishes.venv)])
@@ -107,6 +125,42 @@ class PythonPackages(ActionKind):
         answer = evidence.before[self._installer_query()]
         node = installer_facts(answer) if isinstance(answer, Known) else None
         return explain_failure(self.wishes, node, evidence)
+
+    def _failures(self, expected: Outlook, means: Means, facts: Facts) -> tuple[Diagnosis, ...]:
+        """Return why the installer would fail, in the words in which a run that failed so would be explained."""
+        at = self.arguments.at
+        if expected.stuck:
+            summary = f"{listing(expected.stuck)} has no RECORD, so no installer can take it away."
+            remedy = "Remove that folder from site-packages in an earlier step."
+            return (Diagnosis(code="SP204", summary=summary, at=at, remedy=remedy),)
+        if (refusal := expected.refusal) is None:
+            return ()
+        evidence = Evidence(
+            step="",
+            at=at,
+            arguments=self.arguments,
+            before=facts,
+            after=facts,
+            ending=Exited(refusal.exit_code),
+            output=refusal.output,
+            reason=Reason.ACTION,
+        )
+        found = explain_failure(self.wishes, means.node, evidence)
+        said = f"{means.installer.value} would fail: {refusal.reason}"
+        return tuple(replace(it, step=None) for it in found) or (Diagnosis(summary=said, at=at),)
+
+    def _means(self, facts: Facts) -> Means | CannotAct:
+        """Return what the action is done with on this node, or why it cannot be done."""
+        answer = facts[self._installer_query()]
+        if not isinstance(answer, Known):
+            return CannotAct(f"it could not be found out what installs packages on this node: {answer.why}")
+        node = installer_facts(answer)
+        refusal = self._refusal(node)
+        if refusal is not None:
+            return refusal
+        making = node.kind in ("missing", "empty")
+        installer = self._installer(node, making=making)
+        return installer if isinstance(installer, CannotAct) else Means(node=node, installer=installer, making=making)
 
     def _installer_query(self) -> Query:
         create = self.wishes.create

@@ -147,11 +147,13 @@ class Context:
         environment: Mapping[str, str] | None = None,
         cwd: str | None = None,
         limit: int = SIZE_LIMIT,
+        descriptors: Iterable[int] = (),
     ) -> Ran:
         """Run a command to its end, without a terminal, in a process group of its own, and return how it ended.
 
-        `environment` is laid over that of the login. Raise CannotTell when there is no such program, ProbeFailed when
-        it cannot be started or runs longer than `timeout_s`; its whole process group is then killed.
+        `environment` is laid over that of the login; `descriptors` are inherited under their numbers. Raise
+        CannotTell when there is no such program, ProbeFailed when it cannot be started or runs longer than `timeout_s`;
+        its whole process group is then killed.
         """
         words = list(argv)
         merged = {**self._environment, **(environment or {})}
@@ -169,6 +171,7 @@ class Context:
                     env=merged,
                     cwd=where,
                     start_new_session=True,
+                    pass_fds=tuple(descriptors),
                 )
             except FileNotFoundError as error:
                 if where is not None and not os.path.isdir(where):

@@ -1,0 +1,139 @@
+"""The question for an installer's dry run, and its answer, as the query `dry_run` has them. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from stackplan.actions import _pip, _uv
+from stackplan.actions._installer_facts import InstallerFacts
+from stackplan.actions._wishes import Installer, Wishes
+from stackplan.model.arguments import Value
+from stackplan.model.facts import Known, Plain, Query
+from stackplan.model.secret import Secret
+
+SHADOW = "{shadow}"
+"""Stands in a command line for the folder that the node program makes in place of the environment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The installer would not do it; `stage` is make (the environment) or install."""
+
+    stage: str
+    reason: str
+    output: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """What the installer would do. `after` None: only taken away. `metadata`, by canonical name, is what wheels say."""
+
+    refusal: Refusal | None
+    after: Mapping[str, str | None]
+    metadata: Mapping[str, Mapping[str, Plain]]
+    made: Mapping[str, Plain] | None
+    findings: tuple[tuple[str | None, int, str], ...]
+
+
+def dry_run_query(
+    wishes: Wishes, node: InstallerFacts, installer: Installer, carried: Mapping[str, Value] | None
+) -> Query | None:
+    """Return the question what the action would do, or None where the packages that are there tell it by themselves.
+
+    `carried` is what earlier steps are predicted to leave in the environment.
+    """
+    shadow = replace(node, venv=SHADOW)
+    making = node.kind in ("missing", "empty")
+    if not making and not wishes.installs:
+        return None
+    install: dict[str, Value] | None = None
+    locate: dict[str, Value] | None = None
+    if installer is Installer.UV:
+        python = wishes.create.python if wishes.create is not None else None
+        make = _uv.create(wishes, shadow, python).plain() if making else None
+        if wishes.installs:
+            install, locate = _uv.install(wishes, shadow).plain(), _uv.locate(wishes, shadow).plain()
+    else:
+        make = _pip.create(wishes, shadow).plain() if making else None
+        if wishes.installs:
+            install = _pip_in_shadow(_pip.install(wishes, shadow).plain())
+    indexes = (*((wishes.index_url,) if wishes.index_url else ()), *wishes.extra_index_urls)
+    arguments: dict[str, Value] = {
+        "installer": installer.value,
+        "venv": node.venv,
+        "make": make,
+        "install": install,
+        "locate": locate,
+        "remove": () if making else wishes.remove,
+        "places": _places(wishes, node),
+        "indexes": tuple(it.text for it in indexes),
+        "names": _indexed(wishes),
+        "carried": carried,
+    }
+    return Query("dry_run", arguments)
+
+
+def read_dry_run(answer: Known) -> DryRun:
+    value = _mapping(answer.value)
+    refused = value.get("refused")
+    metadata = _mapping(value.get("metadata"))
+    made = value.get("made")
+    return DryRun(
+        refusal=None if refused is None else _refusal(_mapping(refused)),
+        after={str(row["name"]): _optional(row["after"]) for row in _rows(value.get("changes"))},
+        metadata={name: _mapping(about) for name, about in metadata.items()},
+        made=None if made is None else _mapping(made),
+        findings=tuple(
+            (_optional(row["name"]), int(str(row["index"])), str(row["why"]))
+            for row in _rows(value.get("index_findings"))
+        ),
+    )
+
+
+def _pip_in_shadow(invocation: dict[str, Value]) -> dict[str, Value]:
+    """Return the same with pip's own program in place of `-m pip`: a shadow holds no packages, pip neither."""
+    argv = invocation["argv"]
+    assert isinstance(argv, tuple)
+    assert argv[1:3] == ("-m", "pip")
+    return {**invocation, "argv": (argv[0], "{pip}", *argv[3:])}
+
+
+def _indexed(wishes: Wishes) -> tuple[str, ...]:
+    """Return the names that an index has to offer: not those that come from an address of their own."""
+    found = [it.name for it in wishes.wanted if it.requirement is not None and it.requirement.url is None]
+    return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def _places(wishes: Wishes, node: InstallerFacts) -> tuple[Value, ...]:
+    """Return the addresses and paths that are named themselves."""
+    found: list[Value] = []
+    for it in wishes.wanted:
+        requirement = it.requirement
+        if requirement is None:
+            found.append(node.expand(it.text) if isinstance(it.text, str) else it.text)
+        elif requirement.url is not None:
+            found.append(requirement.url if isinstance(it.text, str) else Secret(requirement.url))
+    return tuple(found)
+
+
+def _refusal(value: Mapping[str, Plain]) -> Refusal:
+    return Refusal(
+        stage=str(value["stage"]),
+        reason=str(value["reason"]),
+        output=str(value["output"]),
+        exit_code=int(str(value["exit_code"])),
+    )
+
+
+def _mapping(value: Plain) -> dict[str, Plain]:
+    assert isinstance(value, dict)
+    return value
+
+
+def _rows(value: Plain) -> list[dict[str, Plain]]:
+    assert isinstance(value, list)
+    return [_mapping(row) for row in value]
+
+
+def _optional(value: Plain) -> str | None:
+    return None if value is None else str(value)

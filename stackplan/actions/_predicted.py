@@ -1,0 +1,260 @@
+"""What the node would answer once an installer had done what its dry run says. Pure; imports model only."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from packaging.utils import canonicalize_name
+
+from stackplan.actions._dry_run import DryRun
+from stackplan.actions._installer_facts import InstallerFacts
+from stackplan.actions._predicted_torch import torch_answer
+from stackplan.model.arguments import Value
+from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+
+CARRIED = "carried"
+"""The key of a predicted answer of `distributions` under which the next dry run finds what it has to lay on."""
+
+Row = dict[str, Plain]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The packages of an environment, on disk or predicted. `value` is the answer of `distributions` that tells them;
+    `make` how the environment is made, where it is not there yet.
+    """
+
+    value: Mapping[str, Plain]
+    rows: tuple[Row, ...]
+    make: Mapping[str, Value] | None
+    removed: tuple[str, ...]
+    round: int
+
+    @classmethod
+    def read(cls, value: Mapping[str, Plain]) -> "Environment":
+        carried = value.get(CARRIED)
+        known = carried if isinstance(carried, dict) else {}
+        removed, make = known.get("removed"), known.get("make")
+        rows = value["distributions"]
+        assert isinstance(rows, list)
+        return cls(
+            value=value,
+            rows=tuple(row for row in rows if isinstance(row, dict)),
+            make=_invocation(make),
+            removed=tuple(str(it) for it in removed) if isinstance(removed, list) else (),
+            round=int(str(known.get("round", 0))),
+        )
+
+    def carried(self) -> dict[str, Value] | None:
+        """Return what a dry run has to lay over the environment on disk; None where nothing is predicted."""
+        if self.round == 0:
+            return None
+        added: list[Value] = [
+            {
+                "folder": str(row["folder"]),
+                "metadata": _frozen(row["metadata"]),
+                "direct_url": _frozen(row["direct_url"]),
+            }
+            for row in self.rows
+            if "metadata" in row
+        ]
+        return {"make": self.make, "removed": self.removed, "added": tuple(added)}
+
+    def unremovable(self, names: tuple[str, ...]) -> tuple[Row, ...]:
+        """Return the distributions of these names that no installer can take away: they have no RECORD."""
+        return tuple(row for row in self.rows if _own(row) and _canonical(row) in names and _lacks_record(row))
+
+    def without(self, names: tuple[str, ...]) -> "Environment":
+        """Return it with the distributions of these names taken away; those without RECORD stay, as they do on disk."""
+        gone = [row for row in self.rows if _own(row) and _canonical(row) in names and not _lacks_record(row)]
+        if not gone:
+            return self
+        rows = tuple(row for row in self.rows if row not in gone)
+        on_disk = tuple(str(row["folder"]) for row in gone if "metadata" not in row)
+        return self.changed(rows, (*self.removed, *on_disk))
+
+    def after(self, dry_run: DryRun) -> "Environment":
+        """Return it with what an installer would do."""
+        if not dry_run.after:
+            return self
+        bare = self.without(tuple(dry_run.after))
+        added = [
+            _row(name, version, dry_run.metadata.get(name, {}), self.round + 1)
+            for name, version in dry_run.after.items()
+            if version is not None
+        ]
+        names = {_canonical(row) for row in added}
+        kept = [row for row in bare.rows if _own(row) or _canonical(row) not in names]
+        own = sorted([*(row for row in kept if _own(row)), *added], key=lambda row: str(row["folder"]))
+        inherited = [row for row in kept if not _own(row)]
+        return bare.changed((*own, *inherited), bare.removed)
+
+    def answer(self) -> dict[str, Plain]:
+        """Return what `distributions` would say."""
+        carried: dict[str, Plain] = {"make": _thawed(self.make), "removed": list(self.removed), "round": self.round}
+        return {**self.value, "distributions": list(self.rows), CARRIED: carried}
+
+    def row(self, name: str) -> Row | None:
+        return next((row for row in self.rows if _canonical(row) == name), None)
+
+    def changed(self, rows: tuple[Row, ...], removed: tuple[str, ...]) -> "Environment":
+        """Return it with other rows, one round on."""
+        return Environment(value=self.value, rows=rows, make=self.make, removed=removed, round=self.round + 1)
+
+
+def made(value: Mapping[str, Plain], make: Mapping[str, Value]) -> Environment:
+    """Return the environment that would be made, from what its shadow was found to hold."""
+    first = Environment.read(value)
+    return Environment(value=value, rows=first.rows, make=make, removed=(), round=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The facts before, and the environment as it was and as it would be."""
+
+    facts: Facts
+    node: InstallerFacts
+    before: Environment
+    after: Environment
+
+    def answers(self) -> dict[Query, Answer]:
+        """Return the answers that would be others than before, all questions considered that were asked already."""
+        found = {}
+        for query, answer in self.facts.answers.items():
+            if self._concerns(query, answer) and (told := self._told(query, answer)) is not answer:
+                found[query] = told
+        return found
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The canonical names whose distributions are others than before."""
+        before = {str(row["folder"]): row for row in self.before.rows}
+        after = {str(row["folder"]): row for row in self.after.rows}
+        folders = before.keys() | after.keys()
+        pairs = [(before.get(it), after.get(it)) for it in folders if before.get(it) != after.get(it)]
+        return frozenset(_canonical(row) for pair in pairs for row in pair if row is not None)
+
+    @property
+    def _created(self) -> bool:
+        return self.after.make is not None and self.before.make is None
+
+    def _told(self, query: Query, answer: Answer) -> Answer:
+        if query.kind == "dry_run":
+            return answer
+        if query.kind == "distributions":
+            told = self.after.answer()
+            if "python" in query.arguments and isinstance(answer, Known) and isinstance(answer.value, dict):
+                return Known({**answer.value, "distributions": told["distributions"]})
+            return Known(told)
+        if query.kind == "installer":
+            return self._installers(answer)
+        if query.kind == "torch":
+            return self._torch(answer)
+        names = ", ".join(sorted(self.changed)[:3]) or self.node.venv
+        return Unknown(f"not known before {names} {'is' if len(self.changed) == 1 else 'are'} installed")
+
+    def _installers(self, answer: Answer) -> Answer:
+        if not isinstance(answer, Known) or not isinstance(answer.value, dict):
+            return answer
+        pip = self.after.row("pip")
+        told = {**answer.value, "pip": None if pip is None else {"version": pip["version"]}}
+        if self._created:
+            told |= {
+                "kind": "environment",
+                "interpreter": f"{self.node.venv}/bin/python",
+                "owner": self.node.user,
+                "writable": True,
+                "obstacle": None,
+            }
+        return answer if told == answer.value or not (self._created or "pip" in self.changed) else Known(told)
+
+    def _torch(self, answer: Answer) -> Answer:
+        if "torch" not in self.changed and not self._created:
+            return answer
+        head = {key: value for key, value in self.after.value.items() if key in _HEAD}
+        known = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
+        return torch_answer(
+            {**head, **({} if self._created else {k: known[k] for k in _HEAD if k in known})}, self.after.row("torch")
+        )
+
+    def _concerns(self, query: Query, answer: Answer) -> bool:
+        """Return whether a question is about this environment or about something inside it."""
+        venv = self.node.venv
+        return any(path == venv or path.startswith(f"{venv}/") for path in self._paths(query, answer))
+
+    def _paths(self, query: Query, answer: Answer) -> Iterator[str]:
+        told = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
+        for key in ("path", "venv"):
+            if isinstance(found := told.get(key), str):
+                yield found
+        for key in ("venv", "python", "path", "prefix"):
+            text = query.arguments.get(key)
+            if isinstance(text, str):
+                # Another user's `~` is another folder.
+                yield self.node.expand(text).rstrip("/") if query.user == self.facts.user else text.rstrip("/")
+        if query.kind == "command" and self.node.venv in self.node.home.join(_words(query.arguments).split("~")):
+            yield self.node.venv
+
+
+_HEAD = ("path", "exists", "environment", "interpreter", "interpreter_fault", "python_version", "site_packages")
+
+
+def _row(name: str, version: str, about: Mapping[str, Plain], token: int) -> Row:
+    """Return the row that `distributions` would have, with the metadata that later dry runs need."""
+    why = about.get("why")
+    known = why is None and bool(about)
+    folder = about.get("folder") if known else None
+    metadata: Row = {"name": name, "version": version, "requires": []}
+    if known:
+        metadata = {key: about[key] for key in ("name", "version", "requires", "requires_python", "provides_extra")}
+    url = about.get("url")
+    direct = about.get("direct") is True and isinstance(url, str) and "://" in url
+    return {
+        "name": metadata["name"],
+        "version": metadata["version"],
+        "folder": folder if isinstance(folder, str) else f"{name.replace('-', '_')}-{version}.dist-info",
+        "requires": metadata["requires"],
+        "record_sha256": f"predicted {token}",
+        "fault": None if known else "unreadable-metadata",
+        "metadata": metadata,
+        "direct_url": f'{{"url": "{url}", "archive_info": {{}}}}' if direct else None,
+    }
+
+
+def _invocation(make: Plain) -> Mapping[str, Value] | None:
+    return {key: _frozen(value) for key, value in make.items()} if isinstance(make, dict) else None
+
+
+def _own(row: Row) -> bool:
+    return row.get("inherited") is not True
+
+
+def _lacks_record(row: Row) -> bool:
+    return row.get("record_sha256") is None and str(row["folder"]).endswith(".dist-info")
+
+
+def _canonical(row: Row) -> str:
+    return canonicalize_name(str(row["name"]))
+
+
+def _words(value: Value) -> str:
+    """Return every text of a question's arguments, for looking whether a path stands in it."""
+    if isinstance(value, Mapping):
+        return " ".join(_words(item) for item in value.values())
+    if isinstance(value, tuple):
+        return " ".join(_words(item) for item in value)
+    return value if isinstance(value, str) else ""
+
+
+def _frozen(value: Plain) -> Value:
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _thawed(value: Value) -> Plain:
+    if isinstance(value, Mapping):
+        return {key: _thawed(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_thawed(item) for item in value]
+    assert value is None or isinstance(value, (bool, int, float, str))
+    return value

@@ -1,0 +1,29 @@
+"""What `torch/version.py` would say, as far as a wheel's name and metadata tell it. Pure; imports model only."""
+
+import re
+from collections.abc import Mapping
+
+from stackplan.model.facts import Answer, Known, Plain, Unknown
+
+_CUDA = re.compile(r"cu(\d+)(\d)")
+
+
+def torch_answer(head: Mapping[str, Plain], row: Mapping[str, Plain] | None) -> Answer:
+    """Return what the query `torch` would answer in an environment that holds `row`, None for no torch.
+
+    The label is often missing from METADATA where the wheel's file name, and with it the folder, bears it. A torch
+    without a label anywhere may be built for any CUDA.
+    """
+    if row is None:
+        return Known({**head, "installed": False, "file": None, "version": None, "cuda": None})
+    version = str(row["version"])
+    if "+" not in version:
+        version = str(row["folder"]).removesuffix(".dist-info").partition("-")[2] or version
+    label = version.partition("+")[2]
+    match = _CUDA.fullmatch(label)
+    if match is None and label != "cpu":
+        return Unknown("torch's CUDA build cannot be told from its metadata before it is installed")
+    cuda = f"{match[1]}.{match[2]}" if match else None
+    packages = head.get("site_packages")
+    folder = packages[0] if isinstance(packages, list) and packages else head.get("path")
+    return Known({**head, "installed": True, "file": f"{folder}/torch/version.py", "version": version, "cuda": cuda})

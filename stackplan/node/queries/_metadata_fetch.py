@@ -1,0 +1,113 @@
+"""What wheels say of themselves before they are fetched: their METADATA, beside them on the index or from inside.
+
+An index of PEP 658 keeps `WHEEL.metadata` beside each wheel; otherwise a few kilobytes of the zip archive are enough. A
+source distribution knows its requirements only once it is built: nothing is told of it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import urllib.parse
+import zipfile
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Mapping
+
+from stackplan.node.queries._web import NoAnswer, Remote, get
+from stackplan.node.queries.distributions import headers
+
+AT_ONCE = 8
+LARGEST = 2 * 1024 * 1024
+WHOLE = 32 * 1024 * 1024
+
+
+def described(places: Mapping[str, str], users: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return by name what the wheels at `places` (addresses or paths) say; `why` where that could not be read."""
+    if not places:
+        return {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = pool.map(lambda place: _described(place, users), places.values())
+        return dict(zip(places, found))
+
+
+def from_text(text: str) -> dict[str, Any]:
+    """Return what is kept of METADATA: the fields that resolvers read."""
+    fields = headers(text)
+    return {
+        "name": next(iter(fields.get("name", [])), None),
+        "version": next(iter(fields.get("version", [])), None),
+        "requires": fields.get("requires-dist", []),
+        "requires_python": next(iter(fields.get("requires-python", [])), None),
+        "provides_extra": fields.get("provides-extra", []),
+    }
+
+
+def wheel_folder(place: str) -> str | None:
+    """Return the dist-info folder that a wheel brings, told from its file name; None for what is no wheel."""
+    name = urllib.parse.unquote(urllib.parse.urlsplit(place).path if "://" in place else place).rpartition("/")[2]
+    match = re.match(r"([^-]+-[^-]+)-.*\.whl$", name)
+    return match.group(1) + ".dist-info" if match else None
+
+
+def _described(place: str, users: Mapping[str, str]) -> dict[str, Any]:
+    folder = wheel_folder(place)
+    if folder is None:
+        return {"why": "it has to be built from source, and tells what it requires only then"}
+    try:
+        text = _metadata(place, users).decode("utf-8", "replace")
+    except NoAnswer as error:
+        return {"why": f"its metadata could not be fetched: {error.why}"}
+    except (OSError, zipfile.BadZipFile, zlib.error, LookupError, ValueError) as error:
+        return {"why": f"its metadata could not be read: {error}"}
+    about = from_text(text)
+    if not about["name"] or not about["version"]:
+        return {"why": "its metadata names no version"}
+    return dict(about, folder=folder, why=None)
+
+
+def _metadata(place: str, users: Mapping[str, str]) -> bytes:
+    if "://" not in place or place.startswith("file:"):
+        path = urllib.parse.unquote(urllib.parse.urlsplit(place).path) if "://" in place else place
+        with open(path, "rb") as wheel:
+            return _inside(wheel)
+    url = place.partition("#")[0]
+    parts = urllib.parse.urlsplit(url)
+    beside = urllib.parse.urlunsplit(parts._replace(path=parts.path + ".metadata"))
+    try:
+        with get(beside, users) as response:
+            text = response.read(LARGEST)
+        if text.lstrip().lower().startswith(b"metadata-version"):
+            return text
+    except NoAnswer as error:
+        if error.status is None:
+            raise
+    return _within(url, users)
+
+
+def _within(url: str, users: Mapping[str, str]) -> bytes:
+    """Return METADATA from inside a wheel, by ranges, or from the whole of it where a server sends no parts."""
+    try:
+        with io.BufferedReader(Remote(url, users), 16 * 1024) as wheel:
+            return _inside(wheel)
+    except NoAnswer as error:
+        if error.status is not None:
+            raise
+    with get(url, users) as response:
+        length = response.headers.get("Content-Length") or "0"
+        whole = b"" if length.isdigit() and int(length) > WHOLE else response.read(WHOLE + 1)
+    if not 0 < len(whole) <= WHOLE:
+        raise NoAnswer("the server does not send parts of a file")
+    return _inside(io.BytesIO(whole))
+
+
+def _inside(wheel: Any) -> bytes:
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            folder, _, name = member.filename.rpartition("/")
+            if name == "METADATA" and folder.endswith(".dist-info") and os.sep not in folder:
+                if member.file_size > LARGEST:
+                    raise ValueError("METADATA is larger than 2 MiB")
+                return archive.read(member)
+    raise LookupError("the wheel holds no METADATA")

@@ -1,0 +1,98 @@
+"""What an installer would do in an environment, from its own dry run in a shadow of it; nothing there is touched.
+
+Arguments: `installer` (uv, pip), `venv`, `make`, `install`, `locate` (each null or an invocation: `argv` of texts and
+`{"file": text}`, `environment`, `drop_environment`; in the argv `{shadow}` stands for the shadow's folder and `{pip}`
+for pip's program), `remove` (canonical names), `places` (wheels that are named themselves), `indexes`, `names`, and
+`carried`: what earlier steps are predicted to leave there (`make`, `removed` folders, `added` rows).
+
+Shape: `{"path", "refused": null | {"stage", "reason", "output", "exit_code"}, "changes": [{"name", "before", "after"}],
+"metadata": {NAME: {"name", "version", "requires", "requires_python", "provides_extra", "folder", "url", "why"}},
+"made": null | an answer of `distributions`, "index_checked": bool, "index_findings": [{"name", "index", "why"}]}`.
+`changes` has one row a package that would be installed (`before` null: not there; `after` null: only taken away).
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from stackplan.node.context import Context
+from stackplan.node.queries import _index, _shadow, distributions
+from stackplan.node.queries._installer_run import Installer, Refused
+from stackplan.node.queries._lockfile import places as places_of
+from stackplan.node.queries._metadata_fetch import described
+from stackplan.node.queries._web import passwords, without_user
+
+_UNTOLD = "uv does not tell where it would take it from"
+
+
+def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    indexes, names = arguments.get("indexes") or [], arguments.get("names") or []
+    users = passwords(indexes)
+    told: dict[str, Any] = {"path": context.expand(str(arguments["venv"])), "refused": None, "made": None}
+    with ThreadPoolExecutor(1) as pool, _shadow.folder(context) as folder:
+        # The indexes are asked while the installer thinks.
+        asked = pool.submit(_index.findings, indexes, names, users)
+        installer = Installer(arguments, os.path.join(folder, "environment"), told["path"], context)
+        try:
+            told.update(_forecast(arguments, installer, users, context))
+        except Refused as refused:
+            told.update(refused=refused.told(), changes=[], metadata={})
+        told.update(index_checked=bool(indexes and names), index_findings=asked.result())
+    return told
+
+
+def _forecast(
+    arguments: dict[str, Any], installer: Installer, users: dict[str, str], context: Context
+) -> dict[str, Any]:
+    carried = arguments.get("carried") or {}
+    make = arguments.get("make") or carried.get("make")
+    if make:
+        installer.make(make)
+    else:
+        _shadow.copy(installer.venv, installer.shadow, context)
+    packages = _shadow.packages_folder(installer.shadow)
+    made = _made(installer, context) if arguments.get("make") else None
+    _shadow.alter(packages, carried.get("removed") or [], carried.get("added") or [])
+    _shadow.alter(packages, _shadow.folders_of(packages, arguments.get("remove") or []), [])
+    if not arguments.get("install"):
+        return {"changes": [], "metadata": {}, "made": made}
+    if arguments["installer"] == "pip":
+        changes, metadata = installer.pip_forecast(arguments["install"])
+    else:
+        changes = installer.uv_forecast(arguments["install"])
+        metadata = _uv_metadata(arguments, installer, changes, users)
+    return {"changes": changes, "metadata": metadata, "made": made}
+
+
+def _made(installer: Installer, context: Context) -> dict[str, Any]:
+    """Return what `distributions` would say of the new environment."""
+    told = distributions.answer({"venv": installer.shadow}, context)
+    moved: dict[str, Any] = installer.moved(told)
+    return moved
+
+
+def _uv_metadata(
+    arguments: dict[str, Any], installer: Installer, changes: list[dict[str, Any]], users: dict[str, str]
+) -> dict[str, Any]:
+    """Return what the wheels say that uv would install; uv itself tells where they lie."""
+    wanted = {row["name"]: row["after"] for row in changes if row["after"] is not None}
+    if not wanted:
+        return {}
+    given = {place: place for place in arguments.get("places") or []}
+    named = {about["name"]: (about, place) for place, about in described(given, users).items() if about.get("name")}
+    by_place = {distributions.canonical(name): pair for name, pair in named.items()}
+    elsewhere = {name: version for name, version in wanted.items() if name not in by_place}
+    located: dict[str, str] = {}
+    if elsewhere and arguments.get("locate"):
+        text = installer.locate(arguments["locate"], elsewhere)
+        located = places_of(text, installer.python_version())
+    told = described({name: located[name] for name in elsewhere if name in located}, users)
+    found = {}
+    for name in wanted:
+        about, place = by_place.get(name) or (told.get(name) or {"why": _UNTOLD}, located.get(name))
+        found[name] = dict(
+            about, url=without_user(place) if place and "://" in place else place, direct=name in by_place
+        )
+    return found
