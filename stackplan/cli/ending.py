@@ -5,13 +5,15 @@ import sys
 from stackplan.cli.output import result, wants_colour, width
 from stackplan.engine.exit_status import exit_status
 from stackplan.model.report import Report
-from stackplan.reports import json_document, text
+from stackplan.reports import json_document, markdown, text
 
 
 def end(report: Report, form: str, *, detailed: bool = False) -> int:
     """Write the report to standard output and return the exit status."""
     if form == "json":
         result(json_document.render(report))
+    elif form == "markdown":
+        result(markdown.render(report))
     else:
         result(text.render(report, width=width(), colour=wants_colour(sys.stdout)))
     return exit_status(report, detailed=detailed)

@@ -13,6 +13,7 @@ from stackplan.cli import failure, output
 COMMANDS = {
     "lint": "Check playbooks without any node.",
     "plan": "Say what each step stands at and what would run; changes nothing.",
+    "diff": "Say what a change to a playbook means, above all what it no longer proves.",
     "apply": "Plan, ask, run the steps and prove each of them.",
     "verify": "Check every postcondition now; changes nothing.",
     "facts": "Record what a playbook asks of each node.",

@@ -1,7 +1,7 @@
 """From words on the command line to what the engine takes: the playbook, and that of each node, rendered and bound."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackplan.cli.output import say_on_terminal
@@ -17,9 +17,10 @@ from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
 from stackplan.language.pattern import narrow, select
+from stackplan.language.project import Files
 from stackplan.language.secrets import Secrets, passwords_in
 from stackplan.language.template import render
-from stackplan.language.variables import scope
+from stackplan.language.variables import Scope, scope
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.node import Inventory, Node
 from stackplan.model.playbook import Playbook
@@ -31,31 +32,65 @@ MOST_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What a command works on. `redactor` knows every secret that any node's playbook holds."""
+    """What a command works on. `redactor` knows every secret that any node's playbook holds; `scopes` are by node."""
 
     playbook: Playbook
     targets: tuple[Target, ...]
     redactor: Redactor
     connect: Callable[[Node], Session]
+    scopes: Mapping[str, Scope] = field(default_factory=dict)
 
     def say_that_nodes_are_asked(self) -> None:
         """Tell whoever waits at a terminal what is being waited for."""
         say_on_terminal(f"Asking {counted(len(self.targets), 'node')}…")
 
 
-def prepare(name: str, selection: Selection, only: tuple[str, ...] = (), first: str | None = None) -> Prepared:
+def prepare(
+    name: str,
+    selection: Selection,
+    only: tuple[str, ...] = (),
+    first: str | None = None,
+    *,
+    secrets: Secrets | None = None,
+    files: Files | None = None,
+) -> Prepared:
     """Return everything that is known before a node is asked. Raise Invalid with all that is wrong."""
     path = find_playbook(name, selection.inventory, Path.cwd())
-    playbook = narrowed(playbooks.read(path), only, first)
+    playbook = narrowed(playbooks.read(path, files=files), only, first)
+    return prepare_read(playbook, path, selection, secrets or Secrets(), files)
+
+
+def prepare_read(
+    playbook: Playbook, path: Path, selection: Selection, secrets: Secrets, files: Files | None = None
+) -> Prepared:
+    """Return the same of a playbook that was read already, from `files` where not from the disk. Raise Invalid."""
     nodes = _nodes(playbook, path, selection)
-    secrets = Secrets()
-    targets = _targets(playbook, nodes, selection, secrets)
-    options = ConnectOptions(accept_new=selection.accept_new)
+
+    def scope_of(node: Node) -> Scope:
+        return scope(playbook, node, selection.variable_files, selection.assignments, secrets=secrets)
+
+    return prepare_nodes(playbook, nodes, scope_of, secrets, files, accept_new=selection.accept_new)
+
+
+def prepare_nodes(
+    playbook: Playbook,
+    nodes: tuple[Node, ...],
+    scope_of: Callable[[Node], Scope],
+    secrets: Secrets,
+    files: Files | None = None,
+    *,
+    accept_new: bool = False,
+) -> Prepared:
+    """Return the same for nodes that were selected already. Raise Invalid with what is wrong for any of them."""
+    scopes: dict[str, Scope] = {}
+    targets = _targets(playbook, nodes, scope_of, scopes, files)
+    options = ConnectOptions(accept_new=accept_new)
     return Prepared(
         playbook=playbook,
         targets=targets,
         redactor=Redactor(secrets.revealed().union(*(passwords_in(it.playbook.playbook) for it in targets))),
         connect=lambda node: connect(node, options),
+        scopes=scopes,
     )
 
 
@@ -90,14 +125,20 @@ def _inventory(path: Path, selection: Selection) -> Inventory:
     return inventories.read(found)
 
 
-def _targets(playbook: Playbook, nodes: tuple[Node, ...], selection: Selection, secrets: Secrets) -> tuple[Target, ...]:
-    """Return each node with its playbook rendered and bound. Raise Invalid with what is wrong for any of them."""
+def _targets(
+    playbook: Playbook,
+    nodes: tuple[Node, ...],
+    scope_of: Callable[[Node], Scope],
+    scopes: dict[str, Scope],
+    files: Files | None,
+) -> tuple[Target, ...]:
+    """Return each node with its playbook rendered and bound, and note its scope in `scopes`. Raise Invalid."""
     targets: list[Target] = []
     wrong: dict[Diagnosis, list[str]] = {}
     for node in nodes:
         try:
-            own = scope(playbook, node, selection.variable_files, selection.assignments, secrets=secrets)
-            targets.append(Target(node, bind(render(playbook, own))))
+            scopes[node.name] = own = scope_of(node)
+            targets.append(Target(node, bind(render(playbook, own, files))))
         except Invalid as invalid:
             for diagnosis in source.annotate(invalid.diagnoses, playbook.sources):
                 wrong.setdefault(diagnosis, []).append(node.name)

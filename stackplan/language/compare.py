@@ -5,11 +5,12 @@ difference. Nothing is asked of a node, and no secret is read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from stackplan.language.compare_conditions import Elsewhere, compare_conditions, identity
 from stackplan.language.compare_filling import Filling, essence, reached, shown
 from stackplan.language.compare_steps import compare_steps
+from stackplan.language.project import Disk, Files
 from stackplan.language.variables import used_names
 from stackplan.model.comparison import (
     Comparison,
@@ -29,32 +30,40 @@ NODE = "preconditions"
 _LOUD = (Effect.WEAKER, Effect.NOTE)
 
 
-def compare(old: Playbook | None, new: Playbook | None, sides: tuple[Side, Side]) -> Comparison:
-    """Return what differs between two playbooks as they are read; None is a playbook that is not there yet, or no more.
+@dataclass(frozen=True)
+class Version:
+    """One of the two: a playbook as it was read, unrendered, or None where there is none yet, or no more."""
 
-    At least one of them must be given.
-    """
-    first = new or old
+    side: Side
+    playbook: Playbook | None
+    files: Files = field(default_factory=Disk)
+
+
+def compare(old: Version, new: Version) -> Comparison:
+    """Return what differs between two versions, of which at least one has a playbook."""
+    first = new.playbook or old.playbook
     assert first is not None
-    before = Filling(old.variables).playbook(old) if old is not None else _nothing(first)
-    after = Filling(new.variables).playbook(new) if new is not None else _nothing(first)
+    before, after = _filled(old, first), _filled(new, first)
     elsewhere = Elsewhere(_stated(after))
     steps = compare_steps(before.steps, after.steps, elsewhere)
     preconditions = compare_conditions(Phase.PRE, before.preconditions, after.preconditions, elsewhere, NODE)
-    settings = tuple(_settings(before, after)) if old is not None and new is not None else ()
+    settings = tuple(_settings(before, after)) if old.playbook and new.playbook else ()
     return Comparison(
         name=first.name,
-        old=sides[0],
-        new=sides[1],
+        old=old.side,
+        new=new.side,
         weakened=tuple(weakenings(settings, preconditions, steps)),
         settings=settings,
         preconditions=preconditions,
         steps=steps,
-        variables=tuple(_variables(old or before, new or after)),
+        variables=tuple(_variables(old.playbook or before, new.playbook or after)),
     )
 
 
-def _nothing(other: Playbook) -> Playbook:
+def _filled(version: Version, other: Playbook) -> Playbook:
+    found = version.playbook
+    if found is not None:
+        return Filling(found.variables, version.files).playbook(found)
     return Playbook(name=other.name, path=other.path, sha256="", nodes=other.nodes, steps=(), variables={})
 
 

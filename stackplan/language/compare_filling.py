@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stackplan.language import schema
 from stackplan.language.expression import names
-from stackplan.language.project import Project, root_of
+from stackplan.language.project import Files, Project
 from stackplan.language.reading import holds_template
 from stackplan.language.sandbox import BadTemplate
 from stackplan.language.shape import Shape
@@ -29,6 +29,7 @@ class Filling:
     """Fills in the texts of one playbook."""
 
     variables: Mapping[str, Variable]
+    files: Files
     _scope: Scope = field(init=False)
     _settled: dict[str, bool] = field(default_factory=dict)
 
@@ -91,7 +92,7 @@ class Filling:
         if holds_template(named):
             return None
         try:
-            project = Project(root_of(Path(at.path)))
+            project = Project(self.files.root_of(Path(at.path)), self.files)
             text = project.text(project.beside(named, at))
         except Invalid:
             return None

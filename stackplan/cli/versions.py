@@ -1,0 +1,92 @@
+"""The two versions of a playbook that `diff` compares: from two files, from git revisions, or from the work tree."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from stackplan.cli.places import as_named, find_playbook
+from stackplan.language import playbook as playbooks
+from stackplan.language.compare import Version
+from stackplan.language.git_files import GitFiles, commit, merge_base, toplevel
+from stackplan.model.comparison import Side
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.playbook import Playbook
+
+WORK_TREE = "working tree"
+_RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)")
+
+
+def of_files(old: str, new: str) -> tuple[Version, Version]:
+    """Return the versions that two files are. Raise Invalid with what is wrong in either."""
+    for name in (old, new):
+        if not Path(name).is_file():
+            remedy = f"for a revision of git: `stackplan diff {old} -- PLAYBOOK`"
+            raise Invalid([Diagnosis(summary=f"there is no file `{name}` to compare", remedy=remedy)])
+    first, second = (_file_version(Path(name), name) for name in (old, new))
+    return first, second
+
+
+def of_revisions(words: tuple[str, ...], name: str, inventory: Path | None) -> tuple[Version, Version, Path]:
+    """Return the versions of a playbook in one or two revisions, or in one and the work tree, and where it is.
+
+    A side that has no such playbook is a version without one; Raise Invalid where neither has it.
+    """
+    here = Path.cwd()
+    root = toplevel(here)
+    old, new = _revisions(words)
+    path = _place(name, inventory, here)
+    base = merge_base(root, *old) if isinstance(old, tuple) else commit(root, old)
+    label = f"{'...'.join(old) if isinstance(old, tuple) else old}"
+    first = _revision_version(GitFiles(root, base), path, label)
+    if new is None:
+        second = _file_version(path, WORK_TREE) if path.is_file() else Version(_side(WORK_TREE, path, None), None)
+    else:
+        second = _revision_version(GitFiles(root, commit(root, new)), path, new)
+    if first.playbook is None and second.playbook is None:
+        observed = f"no {as_named(path, here)} in {first.side.label} and none in {second.side.label}"
+        raise Invalid([Diagnosis(summary=f"neither side has a playbook {name}", observed=observed)])
+    return first, second, path
+
+
+def _revisions(words: tuple[str, ...]) -> tuple[str | tuple[str, str], str | None]:
+    """Return OLD and NEW; OLD is two revisions where it is the commit at which they went apart (`A...B`)."""
+    match = _RANGE.fullmatch(words[0])
+    if len(words) == 1 and match is not None:
+        first, dots, second = match[1] or "HEAD", match[2], match[3] or "HEAD"
+        return ((first, second), second) if dots == "..." else (first, second)
+    if len(words) > 2:
+        summary = f"these are {len(words)} revisions"
+        raise Invalid([Diagnosis(summary=summary, expected="OLD, or OLD and NEW, before `--`")])
+    return words[0], words[1] if len(words) == 2 else None
+
+
+def _place(name: str, inventory: Path | None, here: Path) -> Path:
+    """Return where the playbook is, or would be: a revision may have one that the work tree no longer has."""
+    try:
+        return find_playbook(name, inventory, here)
+    except Invalid:
+        if Path(name).is_dir():
+            raise
+        return Path(name)
+
+
+def _file_version(path: Path, label: str) -> Version:
+    found = playbooks.read(path)
+    return Version(_side(label, path, found), found)
+
+
+def _revision_version(files: GitFiles, path: Path, label: str) -> Version:
+    absolute = Path.cwd() / path
+    shown = f"{label} ({files.label})" if not files.commit.startswith(label) else files.label
+    if not files.is_file(absolute):
+        side = replace(_side(shown, path, None), revision=files.commit)
+        return Version(side, None, files)
+    found = playbooks.read(absolute, files=files)
+    return Version(_side(shown, path, found), found, files)
+
+
+def _side(label: str, path: Path, found: Playbook | None) -> Side:
+    named = as_named(path, Path.cwd())
+    if found is None:
+        return Side(label=f"{label}: no such playbook", path=str(named))
+    return Side(label=label, path=str(named), revision=found.revision, sha256=found.sha256)

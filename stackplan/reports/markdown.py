@@ -1,0 +1,232 @@
+"""A report as a comment on a pull request: a summary, a table, what fails, what changes, details folded; pure.
+
+Nodes with the same plan stand together. However many nodes there are, the comment is one that GitHub takes, and it says
+what was left out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from stackplan.model.change import Change
+from stackplan.model.outcome import NodeOutcome, StepOutcome
+from stackplan.model.report import ConditionReport, NodeReport, Report, StepReport
+from stackplan.model.verdict import Status
+from stackplan.reports import node_text
+from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
+from stackplan.reports.paint import Paint
+from stackplan.reports.wording import MARKS, NODE_WORDS, change_text, counted
+
+Group = tuple[tuple[str, ...], NodeReport]
+
+WIDTH = 100
+COLUMNS = 12
+NAMES = 3
+FINDINGS = 20
+TABLE_SHARE = 20_000
+_FAILS = frozenset({StepOutcome.WOULD_FAIL, StepOutcome.FAILED, StepOutcome.NOT_HELD})
+_QUIET = frozenset({StepOutcome.SATISFIED, StepOutcome.SKIPPED, StepOutcome.HELD, StepOutcome.NOT_REACHED})
+_ORDER = (
+    NodeOutcome.FAILED,
+    NodeOutcome.LOST,
+    NodeOutcome.UNREACHABLE,
+    NodeOutcome.LOCKED,
+    NodeOutcome.INTERRUPTED,
+    NodeOutcome.SKIPPED,
+    NodeOutcome.PENDING,
+    NodeOutcome.OK,
+)
+_WORDS = {
+    "plan": {NodeOutcome.OK: "nothing to do", NodeOutcome.FAILED: "would stop"},
+    "verify": {NodeOutcome.OK: "everything holds", NodeOutcome.FAILED: "not everything holds"},
+}
+_FAIL_TITLES = {"plan": "Would fail", "verify": "Does not hold"}
+_SIGNS = {NodeOutcome.OK: "✔", NodeOutcome.PENDING: "~", NodeOutcome.SKIPPED: "-"}
+
+
+def render(report: Report) -> str:
+    """Return the report as markdown of fewer than 65,536 characters that ends in a line break."""
+    page = Page()
+    groups = grouped(report.nodes)
+    left: list[str] = []
+    page.add(_headline(report))
+    steps = _columns(groups)
+    missed = page.add_rows(*_table(groups, steps, report.command), TABLE_SHARE)
+    if missed:
+        left.append(f"{counted(missed, 'row')} of the table")
+    if legend := _legend(groups, steps):
+        page.add(legend)
+    left += _add_findings(page, report, groups)
+    left += _add_changes(page, report, groups)
+    left += _add_details(page, groups, report.command)
+    return page.text(f"Left out for want of room: {', '.join(left)}; `--format json` has all of it." if left else "")
+
+
+def grouped(nodes: Iterable[NodeReport]) -> list[Group]:
+    """Return the nodes with those together of which the same is told; those that end badly first."""
+    found: dict[object, list[NodeReport]] = {}
+    for node in nodes:
+        found.setdefault(_essence(node), []).append(node)
+    groups = [(tuple(it.node for it in alike), _without_times(alike[0])) for alike in found.values()]
+    return sorted(groups, key=lambda group: _ORDER.index(group[1].outcome) if group[1].outcome in _ORDER else 0)
+
+
+def _essence(node: NodeReport) -> object:
+    bare = _without_times(node)
+    return (
+        (bare.outcome, bare.stopped_at, bare.reason, bare.summary, bare.message, bare.remedy),
+        (bare.preconditions, bare.diagnoses, bare.steps),
+    )
+
+
+def _without_times(node: NodeReport) -> NodeReport:
+    steps = tuple(step if step.duration_s is None else replace(step, duration_s=None) for step in node.steps)
+    return replace(node, wave=None, steps=steps)
+
+
+def node_words(outcome: NodeOutcome, command: str) -> str:
+    return _WORDS.get(command, {}).get(outcome, NODE_WORDS[outcome])
+
+
+def _headline(report: Report) -> str:
+    total = len(report.nodes)
+    title = f"### stackplan {report.command}: {code(report.playbook.name, 80)}"
+    if not total:
+        return f"{title}\n\nNo node was selected."
+    counts = Counter(node.outcome for node in report.nodes)
+    said = [
+        f"{counts[outcome]} {node_words(outcome, report.command)}"
+        for outcome in sorted(counts, key=lambda it: _ORDER.index(it) if it in _ORDER else 0)
+    ]
+    failing = any(step.outcome in _FAILS for node in report.nodes for step in node.steps)
+    mark = "✘ " if failing or report.outcome not in _SIGNS else ""
+    run = f" · run {code(report.run, 40)}" if report.run else ""
+    return f"{title}\n\n{mark}**{counted(total, 'node')}: {', '.join(said)}**{run}"
+
+
+def _columns(groups: list[Group]) -> tuple[str, ...]:
+    """Return the steps that get a column: all, or of very many those of which there is something to tell."""
+    outcomes: dict[str, set[StepOutcome]] = {}
+    for _, node in groups:
+        for step in node.steps:
+            outcomes.setdefault(step.id, set()).add(step.outcome)
+    if len(outcomes) <= COLUMNS:
+        return tuple(outcomes)
+    telling = [name for name, found in outcomes.items() if found & _FAILS]
+    telling += [name for name, found in outcomes.items() if found - _QUIET and name not in telling]
+    chosen = {*telling[:COLUMNS]}
+    return tuple(name for name in outcomes if name in chosen)
+
+
+def _table(groups: list[Group], steps: tuple[str, ...], command: str) -> tuple[list[str], list[list[str]]]:
+    every = {step.id for _, node in groups for step in node.steps}
+    more = f" (of {len(every)} steps)" if len(every) > len(steps) else ""
+    head = [f"nodes{more}", "", *(cell(name, 40) for name in steps)]
+    rows = []
+    for names, node in groups:
+        marks = {step.id: MARKS[step.outcome][0] for step in node.steps}
+        sign = _SIGNS.get(node.outcome, "✘")
+        outcome = f"{sign} {node_words(node.outcome, command)}"
+        rows.append([listed(names, NAMES), outcome, *(marks.get(name, "") for name in steps)])
+    return head, rows
+
+
+def _legend(groups: list[Group], steps: tuple[str, ...]) -> str:
+    words: dict[str, dict[str, None]] = {}
+    for _, node in groups:
+        for step in node.steps:
+            if step.id in steps:
+                word = step.outcome.value.replace("-", " ")
+                words.setdefault(MARKS[step.outcome][0], {})[word] = None
+    said = " · ".join(f"{mark} {'/'.join(found)}" for mark, found in words.items())
+    return f"<sub>{said}</sub>" if said else ""
+
+
+def _add_findings(page: Page, report: Report, groups: list[Group]) -> list[str]:
+    """Add what fails, each finding once with its nodes; return what there was no room for."""
+    found: dict[str, list[str]] = {}
+    for names, node in groups:
+        for text in _findings(node):
+            found.setdefault(text, []).extend(names)
+    if not found:
+        return []
+    blocks = [f"- {text}\n  - on {listed(names, NAMES, code)}" for text, names in found.items()]
+    title = f"#### ✘ {_FAIL_TITLES.get(report.command, 'Failed')}"
+    count = min(FINDINGS, len(blocks))
+    while count and not page.add("\n\n".join([title, "\n".join(blocks[:count])])):
+        count //= 2
+    return [counted(len(blocks) - count, "finding")] if count < len(blocks) else []
+
+
+def _findings(node: NodeReport) -> Iterator[str]:
+    if node.outcome in (NodeOutcome.OK, NodeOutcome.PENDING, NodeOutcome.SKIPPED):
+        return
+    failing = [step for step in node.steps if step.outcome in _FAILS]
+    for step in failing:
+        yield _finding(step)
+    if failing:
+        return
+    text = f"{NODE_WORDS[node.outcome] if node.outcome is not NodeOutcome.FAILED else 'stopped before the first step'}"
+    yield "\n".join(
+        [
+            f"{text}: {code(node.message)}" if node.message else text,
+            *_unmet_lines(node.preconditions),
+            *([f"  - {code(node.remedy)}"] if node.remedy else []),
+        ]
+    )
+
+
+def _finding(step: StepReport) -> str:
+    reason = f" ({step.reason.value})" if step.reason else ""
+    message = f": {code(step.message)}" if step.message else ""
+    lines = [f"**{code(step.id, 60)}**{reason}{message}", *_unmet_lines(step.conditions)]
+    if step.broke is not None:
+        lines.append(f"  - breaks {code(step.broke.step, 60)}")
+        lines += _unmet_lines(step.broke.conditions)
+    for it in step.diagnoses[:3]:
+        name = f"{it.code} " if it.code else ""
+        lines.append(f"  - {name}{code(it.summary)}" + (f" → {code(it.remedy)}" if it.remedy else ""))
+    return "\n".join(lines)
+
+
+def _unmet_lines(conditions: Iterable[ConditionReport]) -> list[str]:
+    lines = []
+    for it in conditions:
+        status, expected, observed = it.status, it.expected, it.observed
+        if it.predicted is not None:
+            status, expected, observed = it.predicted, it.predicted_expected, it.predicted_observed
+        if status is not Status.NOT_HELD:
+            continue
+        wanted = f", expected {code(expected, 120)}" if expected is not None else ""
+        seen = f", observed {code(observed, 120)}" if observed is not None else ""
+        place = f" at {code(str(it.at), 160)}" if it.at else ""
+        lines.append(f"  - {code(it.text, 160)}{wanted}{seen}{place}")
+    return lines[:5]
+
+
+def _add_changes(page: Page, report: Report, groups: list[Group]) -> list[str]:
+    """Add what changes, each change once with its nodes; return what there was no room for."""
+    found: dict[tuple[str, Change], list[str]] = {}
+    for names, node in groups:
+        for step in node.steps:
+            for change in (step.predicted or ()) if report.command == "plan" else step.changes:
+                found.setdefault((step.id, change), []).extend(names)
+    if not found:
+        return []
+    rows = [[cell(step, 60), cell(change_text(change)), listed(names, 1)] for (step, change), names in found.items()]
+    if not page.add("#### ~ Would change" if report.command == "plan" else "#### Changed"):
+        return [counted(len(rows), "change")]
+    missed = page.add_rows(["step", "change", "nodes"], rows, TABLE_SHARE // 2)
+    return [counted(missed, "change")] if missed else []
+
+
+def _add_details(page: Page, groups: list[Group], command: str) -> list[str]:
+    for index, (names, node) in enumerate(groups):
+        first = ", ".join(raw_code(name, 80) for name in names[:NAMES]) + (" …" if len(names) > NAMES else "")
+        count = f" ({len(names)} nodes)" if len(names) > 1 else ""
+        lines = node_text.render(names, node, WIDTH, Paint(colour=False))
+        body = fenced([line.rstrip() for line in lines])
+        if not page.add(folded(f"{first}{count}: {node_words(node.outcome, command)}", body)):
+            nodes = sum(len(others) for others, _ in groups[index:])
+            return [f"details of {counted(nodes, 'node')}"]
+    return []
