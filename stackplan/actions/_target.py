@@ -69,7 +69,9 @@ def target_state(answer: Answer, path: str) -> State:
     mark = digest or f"{about.get('size')}:{about.get('modified_ns')}"
     text = f"{kind}, mode {about.get('mode')}, {about.get('owner')}:{about.get('group')}"
     if kind == "file":
-        text += f", {about.get('size')} bytes" + (f", sha256 {str(digest)[:12]}" if digest else "")
+        # Of a file that is only foretold the size need not be known.
+        size = about.get("size")
+        text += (f", {size} bytes" if size is not None else "") + (f", sha256 {str(digest)[:12]}" if digest else "")
     return {("file", path): Held(text, str(mark) if kind == "file" else "")}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from stackplan.model.arguments import Arguments
 from stackplan.model.facts import Facts, Query
 from stackplan.model.job import Job
-from stackplan.model.kind import ActionKind
+from stackplan.model.kind import ActionKind, Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,9 @@ class Checkpoint(ActionKind):
 
     def job(self, facts: Facts) -> Job:  # noqa: ARG002 - it depends on nothing
         return Job(())
+
+    def predict(self, facts: Facts) -> Prediction:  # noqa: ARG002 - as above
+        return Prediction(changes=(), answers={})
 
 
 KIND = Checkpoint

@@ -2,19 +2,20 @@
 
 import enum
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import told
 from stackplan.actions._toolkit_failures import explain_toolkit_failure
+from stackplan.actions._toolkit_forecast import installed_answers
 from stackplan.actions.download import read_sha256
 from stackplan.model.arguments import Arguments, Value
-from stackplan.model.change import Held, State
+from stackplan.model.change import Held, State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.facts import Facts, Known, Query
+from stackplan.model.facts import Facts, Known, Query, Unknown
 from stackplan.model.job import Job, Task
-from stackplan.model.kind import ActionKind, CannotAct, Evidence
+from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 
 COMMON_LINK = "/usr/local/cuda"
 APT_LOCK_TIMEOUT_S = 300
@@ -96,6 +97,20 @@ class CudaToolkit(ActionKind):
         if isinstance(link, dict) and link.get("kind") == "link":
             state["link", str(link.get("path"))] = Held(str(link.get("leads_to")))
         return state
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        build = self._build_query()
+        about, nvcc = facts[build], facts[self._nvcc_query()]
+        if self.method is Method.APT:
+            return Unknown("what apt would install, only apt can tell")
+        if not isinstance(about, Known) or not isinstance(nvcc, Known):
+            return Unknown("what is installed there is not known")
+        if told(nvcc).get("release") == self.release and told(about).get("version") in (None, self.version):
+            return Unknown(f"CUDA {self.release} is there already; what its installer mends is not known")
+        asked = build.asked_by(facts.user)
+        answers = installed_answers(facts, asked, self.version, self.release, link_moves=self.default)
+        after = replace(facts, answers={**facts.answers, **answers})
+        return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
 
     def implied(self) -> tuple[Condition, ...]:
         at = self.arguments.at

@@ -1,17 +1,19 @@
 """Fetching a file whose digest is known."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stackplan.actions._foretold import of_file
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import read_mode, read_path, refusal, target_query, target_state, told
 from stackplan.actions._transfer_failures import explain_transfer
 from stackplan.model.arguments import Arguments, Value
-from stackplan.model.change import State
+from stackplan.model.change import State, differences
 from stackplan.model.diagnosis import Diagnosis
-from stackplan.model.facts import Facts, Query
+from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
-from stackplan.model.kind import ActionKind, CannotAct, Evidence
+from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,33 @@ class Download(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path)
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        query = target_query(self.path, follow=True)
+        before = told(facts[query])
+        after = self._after(before)
+        if isinstance(after, Unknown):
+            return after
+        changes = differences(self.state(facts), target_state(Known(dict(after)), self.path))
+        if not changes:
+            return Prediction(changes=(), answers={})
+        return Prediction(changes=changes, answers=of_file(facts, (self.path, str(before["path"])), after, None))
+
+    def _after(self, before: Mapping[str, Plain]) -> Mapping[str, Plain] | Unknown:
+        """Return what the query `target` would tell once the file is there; of a file that is fetched not its size."""
+        new = before.get("new_file")
+        if before.get("kind") not in ("file", "missing") or not isinstance(new, dict):
+            return Unknown("what stands there is not known")
+        there = before["kind"] == "file"
+        if there and before.get("sha256") is None:
+            return Unknown("the file that is there is too large, or closed, to be hashed ahead")
+        mode = f"{int(self.mode, 8):04o}" if self.mode is not None else (before if there else new).get("mode")
+        if mode is None:
+            return Unknown("which mode a new file gets there is not known")
+        if there and before["sha256"] == self.sha256:
+            return {**before, "mode": mode}
+        fetched = {"kind": "file", "size": None, "sha256": self.sha256, "modified_ns": None, "target": None}
+        return {**before, **fetched, "mode": mode, "owner": new.get("owner"), "group": new.get("group")}
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         return explain_transfer(evidence)

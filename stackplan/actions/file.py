@@ -1,15 +1,18 @@
 """Giving a file its content, mode and owner."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stackplan.actions._foretold import of_file, sha256
 from stackplan.actions._target import read_mode, read_path, refusal, target_query, target_state, told
+from stackplan.actions._text_diff import diff, open_to_all
 from stackplan.model.arguments import Arguments, Value
-from stackplan.model.change import State
-from stackplan.model.facts import Facts, Query
+from stackplan.model.change import State, differences
+from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
-from stackplan.model.kind import ActionKind, CannotAct
+from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.quantity import size_text
-from stackplan.model.secret import Text, reveal
+from stackplan.model.secret import Secret, Text, reveal
 
 SIZE_LIMIT = 8 * 1024 * 1024
 
@@ -80,6 +83,74 @@ class File(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path)
+
+    def forecast(self, facts: Facts) -> tuple[Query, ...]:
+        """Ask for the content that will be replaced, where anybody may see both it and the new one."""
+        about = told(facts[target_query(self.path, follow=True)])
+        same = about.get("sha256") == sha256(self._bytes)
+        return (self._content_query,) if about.get("kind") == "file" and self._may_be_shown(about) and not same else ()
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        answer = facts[target_query(self.path, follow=True)]
+        before = told(answer)
+        after = self._after(before)
+        if isinstance(after, Unknown):
+            return after
+        changes = differences(target_state(answer, self.path), target_state(Known(dict(after)), self.path))
+        if not changes:
+            return Prediction(changes=(), answers={})
+        answers = of_file(facts, (self.path, str(before["path"])), after, self._bytes)
+        return Prediction(changes=changes, answers=answers, details=self._details(facts, before, after))
+
+    def _after(self, before: Mapping[str, Plain]) -> Mapping[str, Plain] | Unknown:
+        """Return what the query `target` would tell once the file is written."""
+        if before.get("kind") not in ("file", "missing") or self.content is None:
+            return Unknown("what stands there is not known")
+        there = before["kind"] == "file"
+        new = before.get("new_file")
+        stays = before if there else new if isinstance(new, dict) else {}
+        mode = f"{int(self.mode, 8):04o}" if self.mode is not None else stays.get("mode")
+        owner, group = self.owner or stays.get("owner"), self.group or stays.get("group")
+        if mode is None or owner is None or group is None:
+            return Unknown("which mode and owner a new file gets there is not known")
+        for number, name in ((self.owner, stays.get("owner")), (self.group, stays.get("group"))):
+            if number is not None and number.isdigit() and number != name:
+                return Unknown(f"whose number {number} is, only the node can tell")
+        if there and before.get("sha256") is None and before.get("size") == len(self._bytes):
+            return Unknown("the content that is there cannot be read")
+        written: dict[str, Plain] = {"kind": "file", "size": len(self._bytes), "sha256": sha256(self._bytes)}
+        return {
+            **before,
+            **written,
+            "modified_ns": None,
+            "target": None,
+            "mode": mode,
+            "owner": owner,
+            "group": group,
+        }
+
+    def _details(self, facts: Facts, before: Mapping[str, Plain], after: Mapping[str, Plain]) -> tuple[str, ...]:
+        if before.get("sha256") == after["sha256"]:
+            return ()
+        if isinstance(self.content, Secret):
+            return ("its content holds a secret, so it is not shown",)
+        if not self._may_be_shown(before) or not open_to_all(after["mode"]):
+            return ("not everybody may read it, so its content is not shown",)
+        there = before["kind"] == "file"
+        return diff(self.path, facts[self._content_query] if there else None, self._bytes)
+
+    def _may_be_shown(self, about: Mapping[str, Plain]) -> bool:
+        if isinstance(self.content, Secret) or (self.mode is not None and not open_to_all(self.mode)):
+            return False
+        return about.get("kind") != "file" or open_to_all(about.get("mode"))
+
+    @property
+    def _content_query(self) -> Query:
+        return Query("file", {"path": self.path, "sha256": False, "content": True})
+
+    @property
+    def _bytes(self) -> bytes:
+        return reveal(self.content or "").encode("utf-8", "surrogateescape")
 
 
 KIND = File

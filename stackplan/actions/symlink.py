@@ -1,13 +1,15 @@
 """Making a symbolic link lead somewhere."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stackplan.actions._foretold import left_open
 from stackplan.actions._target import read_path, refusal, target_query, target_state, told
 from stackplan.model.arguments import Arguments
-from stackplan.model.change import State
-from stackplan.model.facts import Facts, Query
+from stackplan.model.change import State, differences
+from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
-from stackplan.model.kind import ActionKind, CannotAct
+from stackplan.model.kind import ActionKind, CannotAct, Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,34 @@ class Symlink(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=False)], self.path)
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        query = target_query(self.path, follow=False)
+        before = told(facts[query])
+        end = self._end(before)
+        if end is None or before.get("kind") not in ("link", "missing"):
+            return Unknown("what stands there is not known")
+        after = {**before, "kind": "link", "target": end}
+        changes = differences(self.state(facts), target_state(Known(after), self.path))
+        if not changes:
+            return Prediction(changes=(), answers={})
+        path = str(before["path"])
+        why = f"it depends on what is at {end} by then"
+        answers = left_open(facts, self.path, path, why=why)
+        for asked in answers:
+            if asked.kind == "file" and asked.arguments.get("path") in (self.path, path):
+                # Where the link leads is known; what is there is not, least of all when a step before makes it.
+                answers[asked] = Known({**told(facts.answers[asked]), "path": path, "exists": None, "link": end})
+        answers.update({it: Known(after) for it in (query.asked_by(facts.user),)})
+        return Prediction(changes=changes, answers=answers)
+
+    def _end(self, before: Mapping[str, Plain]) -> str | None:
+        """Return what the link will say, or None where only the node knows what `~` is."""
+        if not self.target.startswith("~"):
+            return self.target
+        home = before.get("home")
+        known = isinstance(home, str) and (self.target == "~" or self.target.startswith("~/"))
+        return f"{home}{self.target[1:]}" if known else None
 
 
 KIND = Symlink

@@ -21,7 +21,7 @@ class File(ConditionKind):
 
     A link is followed for all but `type: symlink` and `target`; one that leads nowhere does not count as existing. A
     path that may not be looked at is unknown, never absent. `content` is compared up to 1 MiB; `sha256` reads the whole
-    file.
+    file. Of what is only foretold, `exists`, a number or a name may be null: then it is unknown.
     """
 
     path: str
@@ -79,6 +79,8 @@ class File(ConditionKind):
         link = told["link"]
         if not self.exists:
             return _absence(text, told)
+        if told["exists"] is None and not self._speaks_of_link_alone:
+            return unknown(text, why=f"where {self.path} will lead is not known")
         if not told["exists"] and (link is None or not self._speaks_of_link_alone):
             observed = "nothing there" if link is None else f"a link to {link}, which leads nowhere"
             wanted = f"a {self.type}" if self.type else "something there"
@@ -113,8 +115,13 @@ class File(ConditionKind):
             parts.append(self._part(f"has mode {self.mode:04o}", f"{self.mode:04o}", str(told["mode"])))
         for key, number, wanted in (("owner", "uid", self.owner), ("group", "gid", self.group)):
             if wanted is not None:
-                observed = str(told[number]) if wanted.isdigit() else str(told[key])
-                parts.append(self._part(f"belongs to {key} {wanted}", wanted, observed))
+                stated = f"belongs to {key} {wanted}"
+                observed = told[number] if wanted.isdigit() else told[key]
+                if observed is None:
+                    why = f"the {key} that it will have is not known by {'number' if wanted.isdigit() else 'name'}"
+                    parts.append(unknown(f"{self.path} {stated}", why=why, expected=wanted))
+                else:
+                    parts.append(self._part(stated, wanted, str(observed)))
         if self.sha256 is not None:
             parts.append(self._part("has the sha256", self.sha256, str(told["sha256"] or f"a {_kind(told)}")))
         if self.content is not None:
@@ -143,6 +150,8 @@ class File(ConditionKind):
 
 
 def _absence(text: str, told: Mapping[str, Plain]) -> Verdict:
+    if told["exists"] is None:
+        return not_held(text, expected="nothing there", observed=f"a link to {told['link']}")
     if told["link"] is not None and not told["exists"]:
         return not_held(text, expected="nothing there", observed=f"a link to {told['link']}, which leads nowhere")
     if told["exists"]:

@@ -1,5 +1,6 @@
 """The kind `nvcc`: the CUDA compiler of a toolkit."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts, Query
 from stackplan.model.kind import ConditionKind
-from stackplan.model.verdict import Verdict, conjunction, held, not_held
+from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,10 @@ class Nvcc(ConditionKind):
             observed = f"{path} leads to {told['leads_to']}, which is missing" if told["leads_to"] else f"no {path}"
             wanted = self.release or (self.version and self.version.text) or "a compiler"
             return not_held(text, expected=wanted, observed=observed)
-        release, version = str(told["release"]), str(told["version"])
-        evidence = f"nvcc {version} at {path}"
+        release = str(told["release"])
+        # Of a compiler that is only foretold the release may be all that is known.
+        version = None if told["version"] is None else str(told["version"])
+        evidence = f"nvcc {version or release} at {path}"
         parts = []
         if self.release is not None:
             stated = f"nvcc {self.release} in {self._where}"
@@ -62,15 +65,27 @@ class Nvcc(ConditionKind):
             else:
                 parts.append(not_held(stated, expected=self.release, observed=release, evidence=evidence))
         if self.version is not None:
-            stated = f"nvcc {self.version.text} in {self._where}"
-            parts.append(version_verdict(stated, self.version, version, evidence))
-        return conjunction(text, tuple(parts)) if parts else held(text, observed=version, evidence=evidence)
+            parts.append(self._of_version(version, evidence))
+        return conjunction(text, tuple(parts)) if parts else held(text, observed=version or release, evidence=evidence)
 
     def state(self, facts: Facts) -> State:
         told = mapping(facts[self._query])
         if told is None or not told["exists"]:
             return {}
         return {("toolkit", self._where): Held(str(told["release"]), str(told["version"]))}
+
+    def traits(self, facts: Facts) -> Mapping[str, str]:
+        told = mapping(facts[self._query])
+        if told is None:
+            return {}
+        return {f"nvcc in {self._where}": str(told["release"]) if told["exists"] else "none"}
+
+    def _of_version(self, version: str | None, evidence: str) -> Verdict:
+        assert self.version is not None
+        stated = f"nvcc {self.version.text} in {self._where}"
+        if version is None:
+            return unknown(stated, why="its full version is not foretold", expected=self.version.text)
+        return version_verdict(stated, self.version, version, evidence)
 
     @property
     def _where(self) -> str:

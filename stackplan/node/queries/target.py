@@ -1,9 +1,10 @@
 """What stands at a path that an action is going to write: a file, a folder, a link, nothing.
 
 Shape: `{"path", "user", "kind": "file|folder|link|other|missing", "size", "mode", "owner", "group", "sha256", "target",
-"modified_ns", "folder", "folder_kind": "folder|missing|other", "folder_owner", "folder_writable"}`. A link that is
-asked for with `follow` is answered by what it leads to. `sha256` is null for what is no file, cannot be read, or is
-larger than 64 MiB: then size and time of the last change have to do.
+"modified_ns", "folder", "folder_kind": "folder|missing|other", "folder_owner", "folder_writable", "home", "new_file":
+{"mode", "owner", "group", "uid", "gid"}}`. A link that is asked for with `follow` is answered by what it leads to.
+`sha256` is null for what is no file, cannot be read, or is larger than 64 MiB: then size and time of the last change
+have to do. `new_file` is what a file gets that the user makes; its mode is null where the kernel tells no umask.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import grp
 import hashlib
 import os
 import pwd
+import re
 import stat
 from typing import Any
 
@@ -25,7 +27,25 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if arguments.get("follow"):
         path = os.path.realpath(path)
     folder = os.path.dirname(os.path.abspath(path))
-    return {"path": path, "user": context.user, **_place(context, folder), **_about(path, context)}
+    told = {"path": path, "user": context.user, "home": context.home, "new_file": _new_file()}
+    return {**told, **_place(context, folder), **_about(path, context)}
+
+
+def _new_file() -> dict[str, Any]:
+    uid, gid = os.geteuid(), os.getegid()
+    mask = _umask()
+    mode = None if mask is None else f"{0o666 & ~mask:04o}"
+    return {"mode": mode, "owner": _user(uid), "group": _group(gid), "uid": uid, "gid": gid}
+
+
+def _umask() -> int | None:
+    """Return the umask, read: to ask the system call for it is to change it for a moment."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            match = re.search(r"^Umask:\s*([0-7]+)", status.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(match.group(1), 8) if match else None
 
 
 def _about(path: str, context: Context) -> dict[str, Any]:
