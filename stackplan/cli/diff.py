@@ -52,7 +52,7 @@ class Sides:
 
 
 @click.command("diff", cls=DiffCommand)
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", metavar="OLD [NEW]", nargs=-1, required=True)
 @click.option(
     "--facts",
     type=click.Path(path_type=Path, file_okay=False),

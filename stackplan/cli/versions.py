@@ -43,8 +43,8 @@ def of_revisions(words: tuple[str, ...], name: str, inventory: Path | None) -> t
     else:
         second = _revision_version(GitFiles(root, commit(root, new)), path, new)
     if first.playbook is None and second.playbook is None:
-        observed = f"no {as_named(path, here)} in {first.side.label} and none in {second.side.label}"
-        raise Invalid([Diagnosis(summary=f"neither side has a playbook {name}", observed=observed)])
+        summary = f"there is no playbook {as_named(path, here)}, neither in {label} nor in {new or 'the working tree'}"
+        raise Invalid([Diagnosis(summary=summary, remedy="name it by its path in the repository")])
     return first, second, path
 
 

@@ -65,7 +65,7 @@ class Project:
 
     def read(self, path: Path) -> tree.Tree:
         """Return the tree of a file. Raise Invalid when it cannot be read."""
-        return tree.read_text(self.text(path), shown(path))
+        return tree.read_text(self.text(path), self.files.shown(path))
 
     def text(self, path: Path) -> str:
         """Return the text of a file. Raise Invalid when it cannot be read or is not UTF-8."""

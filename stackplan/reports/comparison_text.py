@@ -103,8 +103,8 @@ def _step(it: StepChange, sheet: _Sheet) -> Iterator[str]:
 def command_lines(command: CommandChange) -> list[str]:
     """Return the command before and after as the lines of a unified diff, without its head; every line is safe."""
     before, after = _lines(command.before), _lines(command.after)
-    found = list(unified_diff(before, after, lineterm="", n=2))[2:]
-    kept = [line for line in found if not line.startswith("@@")] if len(found) <= COMMAND_LINES else found
+    found = [f"{line[:1]} {line[1:]}" for line in list(unified_diff(before, after, lineterm="", n=2))[2:]]
+    kept = [line for line in found if not line.startswith("@ @")] if len(found) <= COMMAND_LINES else found
     more = [f"… {len(kept) - COMMAND_LINES} more lines"] if len(kept) > COMMAND_LINES else []
     return kept[:COMMAND_LINES] + more
 
