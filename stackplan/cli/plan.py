@@ -1,17 +1,25 @@
 """`stackplan plan`: what each step stands at on each node, and what would run; changes nothing."""
 
+import shlex
 from pathlib import Path
 
 import click
 
 from stackplan.cli.ending import end
-from stackplan.cli.output import form_option
+from stackplan.cli.output import form_option, say
 from stackplan.cli.preparation import prepare
+from stackplan.cli.saving import plan_to_save
 from stackplan.cli.selection import Selection, selection_options, step_options
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
 from stackplan.engine.facts_file import read_folder
-from stackplan.engine.plan import plan, plan_recorded
+from stackplan.engine.plan import node_plans, plan_recorded, plan_report
+from stackplan.engine.saved_plan import SavedPlan
+from stackplan.engine.saved_plan import Selection as Chosen
+from stackplan.engine.saved_plan_file import check_place, write_plan
+from stackplan.language.snapshot import Noting
+from stackplan.language.withheld import Withheld
+from stackplan.model.diagnosis import Diagnosis, Invalid
 
 
 @click.command("plan")
@@ -24,8 +32,15 @@ from stackplan.engine.plan import plan, plan_recorded
     metavar="DIR",
     help="Plan on facts that `stackplan facts` recorded; no node is asked.",
 )
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Save the plan, for `stackplan apply FILE`.",
+)
 @click.option("--detailed-exitcode", is_flag=True, help="Exit status 5 when there is something to change.")
-@form_option("text", "json")
+@form_option("text", "markdown", "json")
 def command(
     *,
     playbook: str,
@@ -33,15 +48,38 @@ def command(
     only: tuple[str, ...],
     first: str | None,
     facts: Path | None,
+    output: Path | None,
     form: str,
     detailed_exitcode: bool,
 ) -> int:
     """Say what each step of PLAYBOOK stands at on each node and what would run there; changes nothing."""
-    prepared = prepare(playbook, selection, only, first)
+    if output is not None:
+        _check_output(output, facts)
+    files = Noting()
+    # Recorded facts answer no question that holds a secret, so that none has to be there to plan on them.
+    secrets = None if facts is None else Withheld()
+    prepared = prepare(playbook, selection, only, first, secrets=secrets, files=files)
     survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
     if facts is not None:
-        report = plan_recorded(prepared.targets, read_folder(facts), survey)
-    else:
-        prepared.say_that_nodes_are_asked()
-        report = plan(prepared.targets, prepared.connect, survey)
-    return end(report, form, detailed=detailed_exitcode)
+        return end(plan_recorded(prepared.targets, read_folder(facts), survey), form, detailed=detailed_exitcode)
+    prepared.say_that_nodes_are_asked()
+    plans = node_plans(prepared.targets, prepared.connect, survey)
+    if output is not None:
+        chosen = Chosen(only=only, first=first)
+        _save(output, plan_to_save(prepared, plans, files, chosen, survey.clock.now()))
+    return end(plan_report(prepared.targets, plans, survey), form, detailed=detailed_exitcode)
+
+
+def _check_output(output: Path, facts: Path | None) -> None:
+    if facts is not None:
+        summary = "`-o` cannot be used with `--facts`: a plan to apply is made from the nodes themselves"
+        raise Invalid([Diagnosis(summary=summary, remedy="leave one of them out")])
+    check_place(output)
+
+
+def _save(output: Path, saved: SavedPlan | None) -> None:
+    if saved is None:
+        say("No plan was saved: not every node could be reached. `-l` leaves nodes out.")
+        return
+    write_plan(output, saved)
+    say(f"Saved to {output}; `stackplan apply {shlex.quote(str(output))}` applies exactly this.")

@@ -1,0 +1,76 @@
+"""Saved plans on the disk: written whole, for their owner alone; known by what is in them, never by their name."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from stackplan.engine.encoding import Malformed
+from stackplan.engine.saved_plan import SavedPlan, decode, encode, is_plan
+from stackplan.model.diagnosis import Diagnosis, Invalid
+
+LARGEST_BYTES = 256 * 1024 * 1024
+_SNIFFED_BYTES = 64 * 1024
+_AGAIN = "make a new one with `stackplan plan PLAYBOOK -o FILE`"
+
+
+def is_plan_file(path: Path) -> bool:
+    """Return whether a path leads to a saved plan; one that was damaged, or is of another version, is one, too."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(_SNIFFED_BYTES)
+            if not begins.lstrip().startswith(b"{"):
+                return False
+            if is_plan(begins.decode("utf-8", "replace")):
+                return True
+            rest = file.read(LARGEST_BYTES) if len(begins) == _SNIFFED_BYTES else b""
+    except (OSError, ValueError):
+        return False
+    return bool(rest) and is_plan((begins + rest).decode("utf-8", "replace"))
+
+
+def read_plan(path: Path) -> SavedPlan:
+    """Return the plan in a file. Raise Invalid for what cannot be read or is not as it was written."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise Invalid([_unusable(path, getattr(error, "strerror", None) or str(error))]) from error
+    if len(data) > LARGEST_BYTES:
+        raise Invalid([_unusable(path, f"it is larger than {LARGEST_BYTES} bytes")])
+    try:
+        return decode(data.decode("utf-8"))
+    except (Malformed, UnicodeDecodeError) as error:
+        raise Invalid([_unusable(path, str(error))]) from error
+
+
+def _unusable(path: Path, why: str) -> Diagnosis:
+    expected = "a plan as `stackplan plan -o` wrote it"
+    return Diagnosis(summary=f"the plan {path} cannot be used", expected=expected, observed=why, remedy=_AGAIN)
+
+
+def check_place(path: Path) -> None:
+    """Raise Invalid where no plan can be written to `path`, or where it would take the place of something else."""
+    folder = path.absolute().parent
+    if path.exists() and not path.is_file():
+        raise Invalid([Diagnosis(summary=f"the plan cannot be written: {path} is no file")])
+    if not folder.is_dir():
+        raise Invalid([Diagnosis(summary=f"the plan cannot be written: there is no folder {folder}")])
+    if path.is_file() and path.stat().st_size and not is_plan_file(path):
+        summary = f"the plan would take the place of {path}, which is no plan"
+        raise Invalid([Diagnosis(summary=summary, remedy="name another file, or remove that one first")])
+
+
+def write_plan(path: Path, plan: SavedPlan) -> None:
+    """Write the plan, whole or not at all, readable by its owner alone. Raise Invalid when that cannot be."""
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=path.absolute().parent, prefix=".plan-")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(encode(plan))
+            os.replace(beside, path)  # noqa: PTH105 - `beside` is a text
+        except BaseException:
+            os.unlink(beside)  # noqa: PTH108 - as above
+            raise
+    except OSError as error:
+        summary = f"the plan cannot be written to {path}"
+        raise Invalid([Diagnosis(summary=summary, observed=error.strerror or str(error))]) from error
