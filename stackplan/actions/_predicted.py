@@ -138,7 +138,7 @@ class Scene:
         return self.after.make is not None and self.before.make is None
 
     def _told(self, query: Query, answer: Answer) -> Answer:
-        if query.kind == "dry_run":
+        if query.kind in _NOT_OF_PACKAGES:
             return answer
         if query.kind == "distributions":
             told = self.after.answer()
@@ -150,7 +150,7 @@ class Scene:
         if query.kind == "torch":
             return self._torch(answer)
         names = ", ".join(sorted(self.changed)[:3]) or self.node.venv
-        return Unknown(f"not known before {names} {'is' if len(self.changed) == 1 else 'are'} installed")
+        return Unknown(f"not known before {names} {'is' if len(self.changed) == 1 else 'are'} changed")
 
     def _installers(self, answer: Answer) -> Answer:
         if not isinstance(answer, Known) or not isinstance(answer.value, dict):
@@ -195,6 +195,7 @@ class Scene:
             yield self.node.venv
 
 
+_NOT_OF_PACKAGES = ("dry_run", "disk")
 _HEAD = ("path", "exists", "environment", "interpreter", "interpreter_fault", "python_version", "site_packages")
 
 

@@ -14,6 +14,7 @@ import glob
 import json
 import os
 import re
+import time
 from typing import Any
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed, Ran
@@ -24,7 +25,8 @@ from stackplan.node.queries._web import without_user
 from stackplan.node.queries.distributions import canonical, named_by_folder
 from stackplan.node.stage import environment_for, in_memory
 
-TIMEOUT_S = 240.0
+# Less than a batch of queries has, so that a dry run that takes too long still clears its shadow away.
+TIMEOUT_S = 100.0
 _LINE = re.compile(r"^ ([-+~]) (\S+?)(?:==(\S+)| @ (\S+))", re.MULTILINE)
 _UNKNOWN_OPTION = re.compile(
     r"unexpected argument|unrecognized|no such option|invalid value '(json|pylock)", re.IGNORECASE
@@ -59,6 +61,7 @@ class Installer:
         self._name = str(arguments["installer"])
         self._step = arguments.get("step_environment") or {}
         self._context = context
+        self._deadline = time.monotonic() + TIMEOUT_S
 
     def make(self, invocation: dict[str, Any]) -> None:
         """Make the shadow a new environment, as the step would. Raise Refused."""
@@ -130,7 +133,7 @@ class Installer:
                 argv,
                 stdin=stdin,
                 cwd=home if os.path.isdir(home) else "/",
-                timeout_s=TIMEOUT_S,
+                timeout_s=max(1.0, self._deadline - time.monotonic()),
                 descriptors=files,
             )
         finally:
