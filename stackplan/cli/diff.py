@@ -96,7 +96,9 @@ def command(
     if facts is not None:
         selection = Selection(inventory=inventory, limit=limit, variable_files=variable_files, assignments=assignments)
         reports = _plans(sides, selection, read_folder(facts))
-        nodes = compare_plans(*(report.nodes if report else () for report in reports))
+        old, new = (report.nodes if report else () for report in reports)
+        renamed = {step.was: step.id for step in comparison.steps if step.was is not None}
+        nodes = compare_plans(old, new, renamed)
         comparison = replace(comparison, nodes=nodes)
         failing = reports[1] is not None and exit_status(reports[1]) != 0
     _show(comparison, form)

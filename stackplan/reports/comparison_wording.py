@@ -12,10 +12,10 @@ from stackplan.model.comparison import (
     VariableChange,
     Weakening,
 )
-from stackplan.model.outcome import Phase
+from stackplan.model.outcome import NodeOutcome, Phase
 from stackplan.model.report import StepReport
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import counted, step_sentence
+from stackplan.reports.wording import NODE_WORDS, counted, step_sentence
 
 TURN_MARKS = {Turn.ADDED: "+", Turn.REMOVED: "-", Turn.CHANGED: "~"}
 EFFECT_MARKS = {Effect.WEAKER: "▼", Effect.NOTE: "?", Effect.STRONGER: "▲", Effect.OTHER: "~"}
@@ -137,5 +137,8 @@ def same_outlooks(nodes: tuple[NodeOutlook, ...]) -> list[tuple[tuple[str, ...],
     return [(tuple(it.node for it in alike), alike[0]) for alike in found.values()]
 
 
-def outcome_word(outcome: object) -> str:
-    return "not a node of this playbook" if outcome is None else str(getattr(outcome, "value", outcome))
+def outcome_word(outcome: NodeOutcome | None) -> str:
+    """Return what a plan comes to on a node; None is a node that the playbook does not have."""
+    if outcome is None:
+        return "not a node of the playbook"
+    return {NodeOutcome.OK: "nothing to do", NodeOutcome.FAILED: "would stop"}.get(outcome, NODE_WORDS[outcome])
