@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -90,16 +91,23 @@ class Gpu(ConditionKind):
 
     def headline(self, facts: Facts) -> str | None:
         """Return products and driver, as far as these facts tell them."""
-        parts = []
+        told = self.traits(facts)
+        parts = (told.get("GPUs"), told.get("driver") and f"driver {told['driver']}")
+        return " · ".join(part for part in parts if part) or None
+
+    def traits(self, facts: Facts) -> Mapping[str, str]:
+        found: dict[str, str] = {}
         if self._asks_rows and (told := mapping(facts[_GPUS])) is not None:
             gpus = rows(told["gpus"])
             names = Counter(_short(str(gpu["name"])) for gpu in gpus if gpu.get("name") is not None)
-            parts += [f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in names.items()]
+            if names:
+                found["GPUs"] = " · ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in names.items())
             drivers = {str(gpu["driver"]) for gpu in gpus if gpu.get("driver") is not None}
-            parts += [f"driver {version}" for version in sorted(drivers)]
         elif self.driver is not None and (told := mapping(facts[_DRIVER])) is not None:
-            parts.append(f"driver {told['version']}")
-        return " · ".join(parts) or None
+            drivers = {str(told["version"])}
+        else:
+            return {}
+        return found | ({"driver": ", ".join(sorted(drivers))} if drivers else {})
 
     @property
     def _asks_rows(self) -> bool:

@@ -77,6 +77,13 @@ class Torch(ConditionKind):
     def state(self, facts: Facts) -> State:
         return package_state(facts[self.environment.distributions])
 
+    def traits(self, facts: Facts) -> Mapping[str, str]:
+        told = mapping(facts[self.environment.query("torch")])
+        if told is None:
+            return {}
+        installed = self.environment.absence(told) is None and told["installed"]
+        return {f"torch in {self.environment}": str(told["version"]) if installed else "none"}
+
     @property
     def _arch_query(self) -> Query:
         return self.environment.query("torch_arch")

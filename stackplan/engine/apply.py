@@ -42,8 +42,10 @@ def apply(
     connect: Connect,
     setting: Setting,
     on_event: Callable[[Event], None] | None = None,
+    planned: Report | None = None,
 ) -> Report:
-    """Run the playbook on all targets and return the report; `targets` must not be empty.
+    """Run the playbook on all targets and return the report; `targets` must not be empty. The report bears what the
+    plan `planned`, the one that was agreed to, foretold of each step.
 
     Raise Invalid when the journal cannot be begun: nothing has run then.
     """
@@ -69,7 +71,8 @@ def apply(
             run=run, operator=setting.operator, host=socket.gethostname(), playbook=playbook.name, time=started
         )
         shared = Run(id=run, recorder=recorder, clock=setting.clock, stop=setting.stop)
-        RollOut(shared, connect, owner, parallel=setting.parallel).roll_out(targets, playbook.rollout)
+        rollout = RollOut(shared, connect, owner, parallel=setting.parallel, planned=planned)
+        rollout.roll_out(targets, playbook.rollout)
         recorder.record(RunEnded(run=run, outcome=recorder.report().outcome, time=setting.clock.now()))
     finally:
         journal.close()

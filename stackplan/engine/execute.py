@@ -5,6 +5,7 @@ nothing has to run is not held up by them. When all steps are done, all their po
 costly ones too. One that broke since stops the node at the step that it belongs to, with reason `regression`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from stackplan.connection.failure import ConnectionFailure
@@ -17,6 +18,7 @@ from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.prove import Proof, condition_reports, prove, summed
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
+from stackplan.model.change import Change
 from stackplan.model.event import NodeProven, StepEnded
 from stackplan.model.facts import Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
@@ -33,6 +35,7 @@ class Execution:
     playbook: BoundPlaybook
     node: NodeAtWork
     permit: Permit | None = None
+    foretold: Mapping[str, tuple[Change, ...] | None] = field(default_factory=dict)
     _required: bool = field(default=False, init=False)
     _preconditions: tuple[Proof, ...] = field(default=(), init=False)
     _done: list[BoundStep] = field(default_factory=list, init=False)
@@ -186,6 +189,7 @@ class Execution:
         )
 
     def _tell(self, report: StepReport) -> None:
+        report = replace(report, predicted=self.foretold.get(report.id))
         self._reports[report.id] = report
         self.node.run.recorder.record(StepEnded(node=self.node.name, step=report, time=self.node.run.clock.now()))
 

@@ -21,7 +21,7 @@ from stackplan.model.event import ConnectionDropped, NodeEnded, NodeStarted, Rea
 from stackplan.model.node import Node
 from stackplan.model.outcome import NodeOutcome, Reason
 from stackplan.model.playbook import Rollout
-from stackplan.model.report import NodeReport
+from stackplan.model.report import NodeReport, Report
 
 T = TypeVar("T")
 
@@ -71,13 +71,18 @@ def waves(targets: Sequence[T], rollout: Rollout) -> tuple[tuple[T, ...], ...]:
 
 
 class RollOut:
-    """One run over all its nodes, wave by wave."""
+    """One run over all its nodes, wave by wave; the steps' reports bear what the plan `planned` foretold of them."""
 
-    def __init__(self, run: Run, connect: Connect, owner: LockOwner, *, parallel: int) -> None:
+    def __init__(
+        self, run: Run, connect: Connect, owner: LockOwner, *, parallel: int, planned: Report | None = None
+    ) -> None:
         self._run = run
         self._connect = connect
         self._owner = owner
         self._parallel = parallel
+        self._foretold = {
+            node.node: {step.id: step.predicted for step in node.steps} for node in (planned.nodes if planned else ())
+        }
         self._guard = threading.Lock()
         self._attachments: dict[str, Attachment] = {}
         self._failed = 0
@@ -124,7 +129,7 @@ class RollOut:
             attachment.end_job()
         inquiry = Inquiry(name, attachment, run.clock)
         node = NodeAtWork(name=name, attachment=attachment, inquiry=inquiry, run=run)
-        return Execution(target.playbook, node, target.permit).execute()
+        return Execution(target.playbook, node, target.permit, self._foretold.get(name, {})).execute()
 
     def _losses(self, node: str) -> Losses:
         run = self._run

@@ -18,6 +18,9 @@ COLUMN = 41
 COMMAND_LINES = 20
 CHANGES = 30
 CONDITIONS = 40
+DETAILS = 60
+UNCODED = {Severity.ERROR: "why", Severity.WARNING: "warn", Severity.NOTE: "note"}
+"""What stands in front of a finding that has no code."""
 
 
 def in_detail(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
@@ -46,21 +49,68 @@ def _strong(line: str, place: str | None, paint: Paint) -> str:
 
 
 def in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
-    """Return a condition as it stands now, in one line where it fits."""
-    mark, style = STATUS_MARKS[condition.status]
+    """Return a condition as it stands now and, in a plan, as it will stand, in one line where it fits."""
+    mark, style = STATUS_MARKS[Status.NOT_HELD if condition.predicted is Status.NOT_HELD else condition.status]
     lines = beside(f"{INDENT}{mark} {condition_text(condition)}", _standing(condition), COLUMN, width)
     lines[0] = lines[0].replace(mark, paint(style, mark), 1)
     return lines
 
 
+def broken_in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
+    """Return a condition that a planned step would break, as it would stand then."""
+    mark, style = STATUS_MARKS[Status.NOT_HELD]
+    later = "will not hold" if condition.observed is None else f"will be {safe(condition.observed, 120)}"
+    wanted = f", has to be {safe(condition.expected, 120)}" if condition.expected is not None else ""
+    lines = beside(f"{INDENT}{mark} {condition_text(condition)}", f"{later}{wanted}", COLUMN, width)
+    lines[0] = lines[0].replace(mark, paint(style, mark), 1)
+    return lines
+
+
 def _standing(condition: ConditionReport) -> str | None:
+    if condition.predicted is None:
+        return _unforetold(condition)
+    if condition.status is Status.HELD and condition.predicted is Status.HELD:
+        return None
+    now, later = _now(condition), _later(condition)
+    if condition.predicted is Status.NOT_HELD:
+        expected = condition.predicted_expected or condition.expected
+        wanted = f", has to be {safe(expected, 120)}" if expected is not None else ""
+        stays = condition.status is Status.NOT_HELD and condition.observed == condition.predicted_observed
+        return f"{now.replace('now', 'stays', 1)}{wanted}" if stays else f"{now}, {later}{wanted}"
+    if condition.status is Status.UNKNOWN and condition.predicted is Status.UNKNOWN:
+        return later
+    return f"{now}, {later}"
+
+
+def _unforetold(condition: ConditionReport) -> str | None:
+    """Return how a condition stands now, and what it has to be."""
+    if condition.status is Status.HELD:
+        return None
+    if condition.status is Status.UNKNOWN:
+        return f"unknown: {safe(condition.why, 200)}" if condition.why else "unknown"
+    now = _now(condition)
+    return now if condition.expected is None else f"{now}, has to be {safe(condition.expected, 120)}"
+
+
+def _now(condition: ConditionReport) -> str:
     match condition.status:
         case Status.HELD:
-            return None
+            return "holds now"
         case Status.UNKNOWN:
-            return f"unknown: {safe(condition.why, 200)}" if condition.why else "unknown"
-    now = f"now {safe(condition.observed, 120)}" if condition.observed is not None else "does not hold now"
-    return now if condition.expected is None else f"{now}, has to be {safe(condition.expected, 120)}"
+            return f"unknown now ({safe(condition.why, 200)})" if condition.why else "unknown now"
+    return f"now {safe(condition.observed, 120)}" if condition.observed is not None else "does not hold now"
+
+
+def _later(condition: ConditionReport) -> str:
+    match condition.predicted:
+        case Status.UNKNOWN:
+            why = f": {safe(condition.predicted_why, 200)}" if condition.predicted_why else ""
+            return f"unknown until applied{why}"
+        case Status.HELD if condition.predicted_observed is None:
+            return "will hold"
+        case Status.NOT_HELD if condition.predicted_observed is None:
+            return "will not hold"
+    return f"will be {safe(condition.predicted_observed or '', 120)}"
 
 
 def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, paint: Paint) -> list[str]:
@@ -76,7 +126,7 @@ def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, pain
 
 def diagnosis_lines(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]:
     """Return a finding and its remedy as they stand below a step."""
-    code = diagnosis.code or ("note" if diagnosis.severity is Severity.NOTE else "why")
+    code = diagnosis.code or UNCODED[diagnosis.severity]
     lead = f"{INDENT}{padded(code, 5)}  "
     lines = hanging(lead, safe(diagnosis.summary), width)
     lines[0] = lines[0].replace(code, paint(Style.STRONG, code), 1)
@@ -105,6 +155,20 @@ def change_lines(changes: tuple[Change, ...]) -> list[str]:
     lines = [f"{INDENT}{change_text(change)}" for change in changes[:CHANGES]]
     if len(changes) > CHANGES:
         lines.append(f"{INDENT}… and {len(changes) - CHANGES} more changes")
+    return lines
+
+
+def detail_lines(details: tuple[str, ...], width: int, paint: Paint) -> list[str]:
+    """Return the lines of a prediction (a unified diff), each on lines of its own; of very many the first ones."""
+    lines: list[str] = []
+    for text in details[:DETAILS]:
+        style = {"+": Style.GOOD, "-": Style.BAD}.get(text[:1], Style.FAINT)
+        line = f"{INDENT}  {safe(text, 400)}"
+        # A line that fits keeps its indentation, which wrapping would lose.
+        fits = cell_len(line) <= width
+        lines += [paint(style, part) for part in ([line] if fits else hanging(f"{INDENT}  ", line.strip(), width))]
+    if len(details) > DETAILS:
+        lines.append(f"{INDENT}  … and {len(details) - DETAILS} more lines")
     return lines
 
 

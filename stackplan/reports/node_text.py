@@ -1,6 +1,7 @@
 """One node, or several that read alike, as text: a headline, a line a step, and all of what stopped it; pure."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -10,9 +11,11 @@ from stackplan.model.report import ConditionReport, NodeReport, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.condition_text import (
     INDENT,
+    broken_in_brief,
     change_lines,
     command_lines,
     conditions_in_detail,
+    detail_lines,
     diagnosis_lines,
     in_brief,
     output_lines,
@@ -20,7 +23,7 @@ from stackplan.reports.condition_text import (
 from stackplan.reports.layout import hanging, padded, paragraphs
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe, safe_paragraphs
-from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, authored, step_sentence, step_word
+from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, authored, step_sentence, step_word, tells_changes
 
 ENDED_BADLY = frozenset({Reason.ACTION, Reason.TIMEOUT, Reason.LOST, Reason.INTERRUPTED})
 """Reasons that the command itself gives: its output explains them, its postconditions were not to be expected."""
@@ -168,11 +171,19 @@ def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
 
 
 def _planned(step: StepReport, width: int, paint: Paint) -> list[str]:
+    """Return what would run, what it would change, and how the conditions stand and will stand."""
     lines = command_lines(step.action, width, paint)
-    if step.predicted is not None and len(step.predicted) > 1:
+    if step.predicted and not tells_changes(step):
         lines += change_lines(step.predicted)
+    lines += detail_lines(step.details, width, paint)
     for condition in step.conditions:
-        lines += in_brief(condition, width, paint)
+        # Where nothing of the step is foretold, its own line says so.
+        told = condition if step.predicted is not None else replace(condition, predicted=None)
+        lines += in_brief(told, width, paint)
+    if step.broke is not None:
+        lines.append(f"{INDENT}of step {safe(step.broke.step)}:")
+        for condition in step.broke.conditions:
+            lines += broken_in_brief(condition, width, paint)
     for diagnosis in step.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis, width, paint)]
     return lines

@@ -11,6 +11,7 @@ from stackplan.model.report import NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports import node_text
 from stackplan.reports.condition_text import diagnosis_lines
+from stackplan.reports.contrast_text import contrast_lines
 from stackplan.reports.layout import beside, hanging, padded, usable
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
@@ -31,6 +32,8 @@ def render(report: Report, *, width: int, colour: bool) -> str:
     lines: list[str] = []
     for diagnosis in report.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
+    if report.command == "plan" and (apart := contrast_lines(report.nodes, width, paint)):
+        lines += [*apart, ""]
     if len(groups) > GROUPS_IN_FULL:
         lines += [*_table(groups, report.command, width, paint), ""]
         groups, left = _worth_details(groups)
@@ -60,7 +63,7 @@ def _alike(nodes: tuple[NodeReport, ...], width: int) -> list[Group]:
 
 def _essence(node: NodeReport) -> NodeReport:
     steps = tuple(replace(step, duration_s=None) for step in node.steps)
-    return replace(node, node="", wave=None, steps=steps)
+    return replace(node, node="", wave=None, steps=steps, traits={})
 
 
 def _worth_details(groups: list[Group]) -> tuple[list[Group], int]:

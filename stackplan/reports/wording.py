@@ -83,7 +83,7 @@ def _sentence(step: StepReport) -> str:
             text = _conditions_in_brief(step)
         case StepOutcome.CHANGED:
             text = _changes_in_brief(step.changes)
-        case StepOutcome.WOULD_CHANGE if step.predicted:
+        case StepOutcome.WOULD_CHANGE | StepOutcome.WOULD_RUN if step.predicted:
             text = _changes_in_brief(step.predicted)
         case StepOutcome.FAILED | StepOutcome.WOULD_FAIL:
             text = _failure_sentence(step)
@@ -96,6 +96,12 @@ def _sentence(step: StepReport) -> str:
     return text
 
 
+def tells_changes(step: StepReport) -> bool:
+    """Return whether the step's one line tells everything that its action is predicted to change."""
+    planned = step.outcome in (StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN)
+    return planned and not step.message and len(step.predicted or ()) == 1
+
+
 def _changes_in_brief(changes: tuple[Change, ...]) -> str:
     return change_text(changes[0]) if len(changes) == 1 else counted(len(changes), "change")
 
@@ -103,11 +109,12 @@ def _changes_in_brief(changes: tuple[Change, ...]) -> str:
 def _failure_sentence(step: StepReport) -> str:
     program = program_name(step)
     reason = step.reason.value if step.reason else ""
+    planned = step.outcome is StepOutcome.WOULD_FAIL
     sentences = {
         "precondition": "nothing was touched",
         "action": f"{program} {ending_text(step)}",
         "timeout": f"{program} did not end in time",
-        "no-op": f"{program} exited 0 and changed nothing",
+        "no-op": f"{program} {'would exit 0 and change' if planned else 'exited 0 and changed'} nothing",
         "postcondition": f"{program} {ending_text(step)}, but {_unproven(step)}",
         "regression": f"what {safe(step.broke.step) if step.broke else 'an earlier step'} had proven no longer holds",
         "lost": f"how {program} ended is not known",
