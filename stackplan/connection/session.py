@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -13,8 +13,7 @@ from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.mailbox import Mailbox
 from stackplan.connection.stream import ByteStream
 from stackplan.model.facts import Answer, Query
-from stackplan.model.job import Ending, Job, Lost, NotStarted
-from stackplan.model.secret import Text
+from stackplan.model.job import Ending, Lost, NotStarted, Work
 
 # The node program is heard every 5 s while it is asked something; it may be slow, but not for this long.
 SILENCE_S = 45.0
@@ -75,17 +74,9 @@ class Session:
             return {}
         return self._read(lambda reply: wire.answers(unique, reply), self._exchange(wire.ask(unique, timeout_s)))
 
-    def start(
-        self,
-        name: str,
-        job: Job,
-        *,
-        user: str | None = None,
-        environment: Mapping[str, Text] | None = None,
-        timeout_s: float = 1800.0,
-    ) -> Started | NotStarted:
+    def start(self, work: Work) -> Started | NotStarted:
         """Start a job, or return NotStarted; a job of that name that was started already is not started again."""
-        reply = self._exchange(wire.start(name, job, user, environment or {}, timeout_s))
+        reply = self._exchange(wire.start(work))
         if "not_started" in reply or "error" in reply:
             return NotStarted(str(reply.get("not_started") or reply.get("error")))
         return self._read(_started, reply)

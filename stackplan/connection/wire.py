@@ -3,12 +3,12 @@
 The only place where secrets are revealed: what is made here goes into a frame and nowhere else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stackplan.model.facts import Answer, Failed, Known, Query, Unknown
-from stackplan.model.job import Command, Ending, Exited, Interrupted, Job, Lost, Signalled, Stage, TimedOut
-from stackplan.model.secret import Secret, Text, reveal
+from stackplan.model.job import Command, Ending, Exited, Interrupted, Lost, Signalled, Stage, TimedOut, Work
+from stackplan.model.secret import Secret, reveal
 
 
 class ReplyInvalid(Exception):
@@ -31,17 +31,33 @@ def ask(queries: Sequence[Query], timeout_s: float) -> dict[str, Any]:
     return {"ask": rows, "timeout_s": timeout_s}
 
 
-def start(name: str, job: Job, user: str | None, environment: Mapping[str, Text], timeout_s: float) -> dict[str, Any]:
-    stages = [_stage(stage) for stage in job.stages]
+def start(work: Work) -> dict[str, Any]:
+    """Return the request; of the secrets that are known those that the job holds are masked in its output."""
+    stages = [_stage(stage) for stage in work.job.stages]
+    environment = plain(work.environment)
+    own = work.redactor.within(_texts([stages, environment]))
     return {
         "start": {
-            "job": name,
+            "job": work.name,
             "stages": stages,
-            "environment": plain(environment),
-            "user": user,
-            "timeout_s": timeout_s,
+            "environment": environment,
+            "user": work.user,
+            "timeout_s": work.timeout_s,
+            "masks": list(own.forms),
+            "masked_cores": list(own.cores),
         }
     }
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def _stage(stage: Stage) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Asking again is harmless, a job is started once by its name, and watching goes o
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,8 +14,7 @@ from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.stop import Level, Stop
 from stackplan.model.facts import Answer, Failed, Query
-from stackplan.model.job import Ending, Interrupted, Job, Lost, NotStarted
-from stackplan.model.secret import Text
+from stackplan.model.job import Ending, Interrupted, Lost, NotStarted, Work
 
 T = TypeVar("T")
 
@@ -33,18 +32,6 @@ class Losses:
 
     dropped: Callable[[str | None, str], None]
     reattached: Callable[[str | None], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """A job and all that it is started with."""
-
-    name: str
-    step: str
-    job: Job
-    user: str | None
-    environment: Mapping[str, Text]
-    timeout_s: float
 
 
 class Attachment:
@@ -82,7 +69,7 @@ class Attachment:
                 return Interrupted()
             self._job = work
         try:
-            started = self._holding_on(lambda session: _start(session, work))
+            started = self._holding_on(lambda session: session.start(work))
             if isinstance(started, NotStarted):
                 return started
             return self._watch(work.name, on_output)
@@ -175,10 +162,6 @@ class Attachment:
             self._losses.reattached(step)
             return
         raise why
-
-
-def _start(session: NodeSession, work: Work) -> object:
-    return session.start(work.name, work.job, user=work.user, environment=work.environment, timeout_s=work.timeout_s)
 
 
 def _terminate(session: NodeSession, job: str) -> None:

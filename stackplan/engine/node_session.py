@@ -1,12 +1,11 @@
 """What the engine needs of a session with a node: `connection.session.Session` is one, and so is a test's fake."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.model.facts import Answer, Query
-from stackplan.model.job import Ending, Job
-from stackplan.model.secret import Text
+from stackplan.model.job import Ending, Work
 
 
 class NodeSession(Protocol):
@@ -15,9 +14,7 @@ class NodeSession(Protocol):
     def ask(self, queries: Sequence[Query]) -> dict[Query, Answer]:
         """Return the answers, in one round trip."""
 
-    def start(
-        self, name: str, job: Job, *, user: str | None, environment: Mapping[str, Text], timeout_s: float
-    ) -> object:
+    def start(self, work: Work) -> object:
         """Start the job, or return NotStarted; a job of that name that was started already is not started again."""
 
     def watch(self, name: str, on_output: Callable[[bytes], None]) -> Ending:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stackplan.engine.attachment import Attachment, Work
+from stackplan.engine.attachment import Attachment
 from stackplan.engine.bind import BoundStep
 from stackplan.engine.clock import Clock
 from stackplan.engine.inquiry import Inquiry
@@ -13,7 +13,7 @@ from stackplan.engine.stop import Stop
 from stackplan.engine.wording import ending_text
 from stackplan.model.event import OutputSeen, StepStarted
 from stackplan.model.facts import Facts
-from stackplan.model.job import Ending, Exited, Job, NotStarted, Signalled, TimedOut
+from stackplan.model.job import Ending, Exited, Job, NotStarted, Signalled, TimedOut, Work
 from stackplan.model.kind import CannotAct
 from stackplan.model.report import ActionReport
 
@@ -102,6 +102,7 @@ def _attempt(step: BoundStep, job: Job, number: int, node: NodeAtWork) -> Perfor
         user=step.step.user,
         environment=step.step.environment,
         timeout_s=step.step.timeout_s,
+        redactor=run.recorder.redactor,
     )
     ending = node.attachment.carry_out(work, output.feed)
     output.end()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from stackplan.model.arguments import Value
-from stackplan.model.secret import Text, shown
+from stackplan.model.secret import Redactor, Text, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,23 @@ class Job:
     @property
     def display(self) -> str:
         return "\n".join(shown(stage.display) for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A job and all that it is started with. A job of a name is started once, however often it is asked for.
+
+    `step` is the step that it belongs to, for display. Of the secrets that `redactor` knows nothing is kept on the node
+    in what the job prints.
+    """
+
+    name: str
+    job: Job
+    user: str | None = None
+    environment: Mapping[str, Text] = field(default_factory=dict)
+    timeout_s: float = 1800.0
+    redactor: Redactor = field(default_factory=Redactor)
+    step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

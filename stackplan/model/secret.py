@@ -8,6 +8,7 @@ given.
 import base64
 import json
 import re
+import string
 import urllib.parse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ MASK = "***"
 
 _CREDENTIALS = re.compile(r"(?<=://)([^/\s@:\"']*)(?::([^/\s@\"']*))?(?=@)")
 _SHORTEST_TOKEN = 8
+_SHORTEST_CORE = 6
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_=")
 
 
 class Secret:
@@ -57,20 +60,25 @@ def shown(text: Text) -> str:
 
 
 def _forms(text: str) -> Iterable[str]:
-    """Yield the forms in which commands echo a secret: plain, URL-encoded, JSON-escaped, base64 at each alignment."""
+    """Yield the forms in which commands echo a secret: plain, URL-encoded, JSON-escaped."""
     yield text
     yield urllib.parse.quote(text)
     yield urllib.parse.quote(text, safe="")
     yield urllib.parse.quote_plus(text)
     yield json.dumps(text)[1:-1]
     yield json.dumps(text, ensure_ascii=False)[1:-1]
-    raw = text.encode("utf-8", "surrogateescape")
+
+
+def _cores(text: str) -> Iterable[str]:
+    """Yield what is the same in every base64 text that holds a secret: the groups of three bytes wholly inside it, at
+    each of the three alignments.
+    """
+    raw = text.encode("utf-8", "surrogatepass")
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for lead in range(3):
-            # Of the bytes before and after the secret only the groups of three that lie wholly inside it are fixed.
-            inner = raw[(3 - lead) % 3 :]
+            inner = raw[lead:]
             inner = inner[: len(inner) // 3 * 3]
-            if len(inner) >= 6:
+            if len(inner) >= _SHORTEST_CORE:
                 yield encode(inner).decode("ascii")
 
 
@@ -92,20 +100,29 @@ def masked(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Replaces the given secrets by `***` wherever they stand in a text, longest form first."""
+    """Replaces the given secrets by `***` wherever they stand in a text.
+
+    `forms` are the texts that are replaced, longest first. Of a base64 text that holds one of `cores` nothing is left:
+    its first and last characters would tell a part of the secret.
+    """
 
     secrets: frozenset[str] = frozenset()
-    _ordered: tuple[str, ...] = field(init=False, repr=False, default=())
+    forms: tuple[str, ...] = field(init=False, repr=False, default=())
+    cores: tuple[str, ...] = field(init=False, repr=False, default=())
 
     def __post_init__(self) -> None:
         # A secret of several lines is also echoed line by line.
         texts = {part for secret in self.secrets for part in (secret, *secret.splitlines()) if part.strip()}
-        forms = {form for text in texts for form in _forms(text) if form}
-        object.__setattr__(self, "_ordered", tuple(sorted(forms, key=lambda form: (-len(form), form))))
+        for name, variants in (("forms", _forms), ("cores", _cores)):
+            found = {form for text in texts for form in variants(text) if form}
+            object.__setattr__(self, name, tuple(sorted(found, key=lambda form: (-len(form), form))))
 
     def text(self, text: str) -> str:
-        for form in self._ordered:
+        for form in self.forms:
             text = text.replace(form, MASK)
+        for core in self.cores:
+            if core in text:
+                text = _without_runs(text, core)
         return text
 
     def plain(self, value: object) -> object:
@@ -118,7 +135,27 @@ class Redactor:
             return [self.plain(item) for item in value]
         return value
 
+    def within(self, texts: Iterable[str]) -> "Redactor":
+        """Return a redactor of those secrets alone that stand in one of `texts`."""
+        found = tuple(texts)
+        return Redactor(frozenset(it for it in self.secrets if any(it in text for text in found)))
+
     @property
     def longest(self) -> int:
         """Characters of the longest form: a stream has to hold back one less than this to redact across its chunks."""
-        return len(self._ordered[0]) if self._ordered else 0
+        return max((len(form) for form in (*self.forms[:1], *self.cores[:1])), default=0)
+
+
+def _without_runs(text: str, core: str) -> str:
+    """Return `text` with every run of base64 characters around `core` replaced."""
+    parts = []
+    end = 0
+    while (start := text.find(core, end)) >= 0:
+        first, last = start, start + len(core)
+        while first > end and text[first - 1] in _BASE64:
+            first -= 1
+        while last < len(text) and text[last] in _BASE64:
+            last += 1
+        parts += [text[end:first], MASK]
+        end = last
+    return "".join([*parts, text[end:]])

@@ -20,6 +20,7 @@ import time
 from typing import Any, Iterator
 
 from stackplan.node.identity import home
+from stackplan.node.mask import Mask
 
 SEGMENT = 8 * 1024 * 1024
 FIRST_SEGMENTS = 4
@@ -155,8 +156,9 @@ class OutputWriter:
     which are counted in `not_kept`, and nothing else.
     """
 
-    def __init__(self, spool: Spool) -> None:
+    def __init__(self, spool: Spool, mask: Mask) -> None:
         self._spool = spool
+        self._mask = mask
         self._index = -1
         self._descriptor = -1
         self._room = 0
@@ -164,6 +166,9 @@ class OutputWriter:
         self.why_not = ""
 
     def write(self, data: bytes) -> None:
+        self._keep(self._mask.feed(data))
+
+    def _keep(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             try:
@@ -180,7 +185,7 @@ class OutputWriter:
     def _next_segment(self) -> None:
         path = self._spool.file(segment_name(self._index + 1))
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        self.close()
+        self._leave_segment()
         self._descriptor, self._room = descriptor, SEGMENT
         self._index += 1
         old = self._index - LAST_SEGMENTS
@@ -189,6 +194,10 @@ class OutputWriter:
                 os.unlink(self._spool.file(segment_name(old)))
 
     def close(self) -> None:
+        self._keep(self._mask.end())
+        self._leave_segment()
+
+    def _leave_segment(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

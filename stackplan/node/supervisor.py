@@ -18,6 +18,7 @@ from stackplan.node.asker import bundled
 from stackplan.node.descriptors import close_others, silence
 from stackplan.node.frames import encode
 from stackplan.node.identity import NoSuchUser, become, forget_signals, other, sudo_argv
+from stackplan.node.mask import Mask
 from stackplan.node.processes import adopt_orphans, descendants, send
 from stackplan.node.spool import OutputWriter, Spool
 from stackplan.node.stage import in_memory, perform
@@ -146,7 +147,7 @@ class Supervisor:
     """Runs the stages of one job. `_forced` is the ending that was decided from outside (time limit, interruption)."""
 
     def __init__(self, spool: Spool, request: dict[str, Any], user: str | None) -> None:
-        self.output = OutputWriter(spool)
+        self.output = OutputWriter(spool, Mask(request.get("masks") or [], request.get("masked_cores") or []))
         self._request = request
         self._user = user
         timeout_s = request.get("timeout_s")

@@ -17,7 +17,7 @@ from stackplan.connection.handshake import Greeting, Opened, open_program
 from stackplan.connection.session import Session
 from stackplan.connection.stream import StreamBroken
 from stackplan.model.facts import Failed, Known, Query
-from stackplan.model.job import Command, Exited, Interrupted, Job, Lost, NotStarted
+from stackplan.model.job import Command, Exited, Interrupted, Job, Lost, NotStarted, Work
 from stackplan.model.node import Node, NodeName, Transport
 from stackplan.node.frames import Decoder, encode
 
@@ -124,7 +124,7 @@ def test_heartbeats_and_replies_to_forgotten_requests_pass_by() -> None:
 def test_an_error_is_an_answer_of_its_kind() -> None:
     job = Job((Command(argv=("true",), display="true"),))
     assert session_of(reply(error="no")).ask([QUERY]) == {QUERY: Failed("no")}
-    assert session_of(reply(error="no")).start("job", job) == NotStarted("no")
+    assert session_of(reply(error="no")).start(Work(name="job", job=job)) == NotStarted("no")
     assert session_of(reply(error="no")).watch("job", print) == Lost("no")
 
 
@@ -163,7 +163,7 @@ def test_asking_and_terminating_while_another_thread_watches() -> None:
     job = Job((Command(argv=("/bin/sh", "-c", "echo up; sleep 600 & wait"), display=""),))
     up, endings = threading.Event(), []
     with here() as session:
-        session.start("job", job)
+        session.start(Work(name="job", job=job))
         watching = threading.Thread(target=lambda: endings.append(session.watch("job", lambda _: up.set())))
         watching.start()
         assert up.wait(20)
@@ -192,7 +192,7 @@ def test_all_who_wait_hear_of_the_loss() -> None:
         failures.append(failure.value.summary)
 
     with here() as session:
-        session.start("job", job)
+        session.start(Work(name="job", job=job))
         watchers = [threading.Thread(target=watch, args=(session, up.wait)) for _ in range(3)]
         for thread in watchers:
             thread.start()

@@ -23,7 +23,7 @@ from stackplan.connection.failure import (
     NodeUnreachable,
 )
 from stackplan.model.facts import Query, Unknown
-from stackplan.model.job import Command, Exited, Job
+from stackplan.model.job import Command, Exited, Job, Work
 from stackplan.model.node import Node, NodeName, Transport
 from tests.connection.conftest import Server, free_port, new_key, public
 
@@ -58,7 +58,7 @@ def test_a_job_goes_on_when_the_connection_is_cut(sshd: Server, transport: Trans
     job = Job((Command(argv=("/bin/sh", "-c", script), display=""),))
     seen = threading.Event()
     with connect(node(sshd, transport)) as session:
-        session.start("job", job)
+        session.start(Work(name="job", job=job))
         cut = threading.Thread(target=lambda: os.kill(parent_of(session.greeting.pid), signal.SIGKILL))
         cut.start()
         with pytest.raises(ConnectionLost, match=r"cut|lost"):
@@ -67,7 +67,7 @@ def test_a_job_goes_on_when_the_connection_is_cut(sshd: Server, transport: Trans
     (tmp_path / "go").touch()
     output: list[bytes] = []
     with connect(node(sshd, transport)) as session:
-        session.start("job", job)
+        session.start(Work(name="job", job=job))
         assert session.watch("job", output.append) == Exited(0)
     assert b"".join(output) == b"finished\n"
     assert (tmp_path / "counter").read_text() == "run\n"

@@ -338,13 +338,13 @@ class FakeSession:
         self.world.asked.append(tuple(queries))
         return {query: self.world.answer(query) for query in queries}
 
-    def start(self, name, job, *, user, environment, timeout_s):
+    def start(self, work):
         self.fault("start")
-        (stage,) = job.stages
+        (stage,) = work.job.stages
         word = stage.argv[1]
-        if name not in self.world.starts:
-            self.world.starts[name] = 1
-            self.world.endings[name] = self.world.commands[word](self.world)
+        if work.name not in self.world.starts:
+            self.world.starts[work.name] = 1
+            self.world.endings[work.name] = self.world.commands[word](self.world)
         self.fault("started")
         return object()
 

@@ -24,8 +24,9 @@ from stackplan.model.job import (
     Stage,
     Task,
     TimedOut,
+    Work,
 )
-from stackplan.model.secret import Secret, Text
+from stackplan.model.secret import Redactor, Secret, Text
 from stackplan.node import boot
 
 
@@ -39,7 +40,7 @@ def shell(script: str, **arguments: Text) -> Command:
 
 def run(session: Session, name: str, *stages: Stage, **arguments: object) -> tuple[Ending, bytes]:
     """Start a job and watch it to its end."""
-    started = session.start(name, Job(stages), **arguments)  # type: ignore[arg-type]
+    started = session.start(Work(name=name, job=Job(stages), **arguments))  # type: ignore[arg-type]
     assert isinstance(started, Started)
     output: list[bytes] = []
     return session.watch(name, output.append), b"".join(output)
@@ -118,13 +119,13 @@ def test_a_job_is_started_once_and_goes_on_without_its_connection(
     name, go, counter = next(names), tmp_path / "go", tmp_path / "counter"
     script = f"echo started >> {counter}; until test -e {go}; do sleep 0.02; done; echo finished"
     first = open_session()
-    started = first.start(name, Job((shell(script),)))
+    started = first.start(Work(name=name, job=Job((shell(script),))))
     wait_until(counter.exists)
     os.kill(first.greeting.pid, signal.SIGKILL)
     wait_until(lambda: not alive(first.greeting.pid))
 
     second = open_session()
-    assert second.start(name, Job((shell(script),))) == started
+    assert second.start(Work(name=name, job=Job((shell(script),)))) == started
     go.touch()
     output: list[bytes] = []
     assert second.watch(name, output.append) == Exited(0)
@@ -174,7 +175,7 @@ def test_what_ignores_term_is_killed_with_all_it_started(
     session: Session, names: Iterator[str], tmp_path: Path
 ) -> None:
     name = next(names)
-    session.start(name, Job((shell(STUBBORN.format(folder=tmp_path)),)))
+    session.start(Work(name=name, job=Job((shell(STUBBORN.format(folder=tmp_path)),))))
     pids = started_stubborn(tmp_path)
     endings: list[Ending] = []
     watching = threading.Thread(target=lambda: endings.append(session.watch(name, lambda _: None)))
@@ -196,7 +197,7 @@ def test_the_time_limit_ends_what_ignores_term(
     monkeypatch.setattr("stackplan.node.boot.bundle", impatient)
     monkeypatch.setattr("stackplan.connection.connect.bundle", bundle.__wrapped__)
     session, name = open_session(), next(names)
-    session.start(name, Job((shell(STUBBORN.format(folder=tmp_path)),)), timeout_s=1.5)
+    session.start(Work(name=name, job=Job((shell(STUBBORN.format(folder=tmp_path)),)), timeout_s=1.5))
     pids = started_stubborn(tmp_path)
     ending = session.watch(name, lambda _: None)
     assert isinstance(ending, TimedOut)
@@ -214,7 +215,9 @@ def test_the_time_limit_names_what_it_killed(session: Session, names: Iterator[s
 
 def test_a_job_that_ends_when_asked(session: Session, names: Iterator[str], tmp_path: Path) -> None:
     name = next(names)
-    session.start(name, Job((shell(f"trap 'echo bye; exit 0' TERM; touch {tmp_path}/up; sleep 600 & wait"),)))
+    session.start(
+        Work(name=name, job=Job((shell(f"trap 'echo bye; exit 0' TERM; touch {tmp_path}/up; sleep 600 & wait"),)))
+    )
     wait_until((tmp_path / "up").exists)
     session.terminate(name)
     output: list[bytes] = []
@@ -237,7 +240,7 @@ def test_a_supervisor_that_is_killed_leaves_the_job_lost(
     session: Session, names: Iterator[str], tmp_path: Path
 ) -> None:
     name = next(names)
-    started = session.start(name, Job((shell(f"echo $$ > {tmp_path}/pid; exec sleep 600"),)))
+    started = session.start(Work(name=name, job=Job((shell(f"echo $$ > {tmp_path}/pid; exec sleep 600"),))))
     assert isinstance(started, Started)
     wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
     assert started.pid is not None
@@ -247,12 +250,12 @@ def test_a_supervisor_that_is_killed_leaves_the_job_lost(
     assert "was killed; what it had started may still run" in ending.why
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     # It is not started again either: what it did is not known.
-    assert session.start(name, Job((shell("true"),))) == started
+    assert session.start(Work(name=name, job=Job((shell("true"),)))) == started
 
 
 def test_a_reboot_in_between_is_told(session: Session, names: Iterator[str]) -> None:
     name = next(names)
-    spool = spool_of(session.start(name, Job((shell("true"),))))
+    spool = spool_of(session.start(Work(name=name, job=Job((shell("true"),)))))
     session.watch(name, lambda _: None)
     (spool / "ending.json").unlink()
     record = json.loads((spool / "job.json").read_text())
@@ -268,7 +271,7 @@ def test_a_hundred_megabytes_keep_head_and_tail(session: Session, names: Iterato
     name = next(names)
     script = "echo begin; head -c 100000000 /dev/zero; echo end"
     output = bytearray()
-    spool = spool_of(session.start(name, Job((shell(script),))))
+    spool = spool_of(session.start(Work(name=name, job=Job((shell(script),)))))
     assert session.watch(name, output.extend) == Exited(0)
     assert output.startswith(b"begin\n")
     assert output.endswith(b"end\n")
@@ -297,7 +300,7 @@ def test_a_disk_that_fills_up_ends_no_job(
         ending, output = run(session, next(names), shell("head -c 1000000 /dev/zero; exit 6"))
         assert ending == Exited(6)
         assert b"bytes of output are missing here" in output
-        refused = session.start(next(names), Job((shell("true"),)))
+        refused = session.start(Work(name=next(names), job=Job((shell("true"),))))
         assert isinstance(refused, NotStarted)
         assert "No space left on device" in refused.why
         session.close()
@@ -310,7 +313,7 @@ def test_a_spool_that_may_not_be_written(
     open_session: Callable[..., Session], names: Iterator[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
-    refused = open_session().start(next(names), Job((shell("true"),)))
+    refused = open_session().start(Work(name=next(names), job=Job((shell("true"),))))
     assert isinstance(refused, NotStarted)
 
 
@@ -318,7 +321,7 @@ def test_a_spool_that_cannot_be_made(
     open_session: Callable[..., Session], names: Iterator[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
-    refused = open_session().start(next(names), Job((shell("true"),)))
+    refused = open_session().start(Work(name=next(names), job=Job((shell("true"),))))
     assert isinstance(refused, NotStarted)
     assert "cannot be made: Not a directory" in refused.why
 
@@ -331,7 +334,7 @@ def test_root_runs_a_job_as_another_user(session: Session, names: Iterator[str])
 
 
 def test_a_user_that_does_not_exist(session: Session, names: Iterator[str]) -> None:
-    refused = session.start(next(names), Job((shell("true"),)), user="no-such-user")
+    refused = session.start(Work(name=next(names), job=Job((shell("true"),)), user="no-such-user"))
     assert refused == NotStarted("there is no user `no-such-user` on this node")
 
 
@@ -362,7 +365,7 @@ def test_secrets_reach_no_command_line_and_no_disk(
     stage = Command(argv=argv, display="", stdin=Secret(SECRET + "\n"), environment={"TOKEN": Secret(SECRET)})
     task = Task(kind="no_such_task", arguments={"password": Secret(SECRET)}, display="")
     environment: Mapping[str, Text] = {"JOB": Secret(SECRET)}
-    spool = spool_of(session.start(name, Job((stage, task)), environment=environment))
+    spool = spool_of(session.start(Work(name=name, job=Job((stage, task)), environment=environment)))
     wait_until((tmp_path / "up").exists)
     found = seen_by_others(SECRET, spool)
     go.touch()
@@ -372,7 +375,22 @@ def test_secrets_reach_no_command_line_and_no_disk(
     assert bool(seen_by_others(SECRET, spool)) == leak
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_what_a_command_echoes_is_kept_without_the_secrets(session: Session, names: Iterator[str], known: bool) -> None:
+    stage = shell('echo "token $TOKEN"; printf %s "$TOKEN" | base64; printf "end $TOKEN"', TOKEN=Secret(SECRET))
+    redactor = Redactor(frozenset({SECRET, "elsewhere"}) if known else frozenset())
+    started = session.start(Work(name=next(names), job=Job((stage,)), redactor=redactor))
+    output: list[bytes] = []
+    assert session.watch(Path(spool_of(started)).name, output.append) == Exited(0)
+    kept = (spool_of(started) / "output").read_bytes()
+    assert b"".join(output) == kept
+    # The control: without the mask the same search finds it.
+    assert (SECRET.encode() in kept) != known
+    if known:
+        assert kept == b"token ***\n***\nend ***"
+
+
 def test_the_spool_is_private(session: Session, names: Iterator[str]) -> None:
-    spool = spool_of(session.start(next(names), Job((shell("true"),))))
+    spool = spool_of(session.start(Work(name=next(names), job=Job((shell("true"),)))))
     assert spool.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o077 for file in spool.iterdir()} == {0}

@@ -10,7 +10,7 @@ import pytest
 from stackplan.connection.failure import Locked, NodeProgramFailed
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.session import Session
-from stackplan.model.job import Command, Exited, Job
+from stackplan.model.job import Command, Exited, Job, Work
 
 MINE = LockOwner(run="4f2a", operator="ops", host="desk", playbook="cuda13", time="2026-12-01T03:10:22Z")
 OTHER = replace(MINE, run="77bb", operator="eve")
@@ -43,7 +43,7 @@ def test_a_job_holds_the_lock_when_its_program_is_gone(open_session: Callable[..
     go = tmp_path / "go"
     script = f"until test -e {go}; do sleep 0.02; done"
     first.lock(MINE)
-    first.start("job", Job((Command(argv=("/bin/sh", "-c", script), display=""),)))
+    first.start(Work(name="job", job=Job((Command(argv=("/bin/sh", "-c", script), display=""),))))
     first.close()
     with pytest.raises(Locked, match="run 4f2a"):
         second.lock(OTHER)
@@ -59,7 +59,7 @@ def test_what_a_job_leaves_behind_does_not_hold_the_lock(open_session: Callable[
     first, second = open_session(), open_session()
     first.lock(MINE)
     script = f"setsid sleep 600 >/dev/null 2>&1 & echo $! > {tmp_path}/pid"
-    first.start("job", Job((Command(argv=("/bin/sh", "-c", script), display=""),)))
+    first.start(Work(name="job", job=Job((Command(argv=("/bin/sh", "-c", script), display=""),))))
     assert first.watch("job", lambda _: None) == Exited(0)
     first.close()
     second.lock(OTHER)

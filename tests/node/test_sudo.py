@@ -11,7 +11,7 @@ import pytest
 from stackplan.connection.connect import connect
 from stackplan.connection.session import Session, Started
 from stackplan.model.facts import Failed, Known, Query
-from stackplan.model.job import Command, Exited, Job, NotStarted, Task
+from stackplan.model.job import Command, Exited, Job, NotStarted, Task, Work
 from stackplan.model.node import Node, NodeName, Transport
 from stackplan.model.secret import Secret
 
@@ -68,7 +68,7 @@ def test_a_job_and_a_question_of_another_user_go_through_sudo(login: Callable[[s
         stdin=Secret("given "),
         environment={"TOKEN": Secret(SECRET)},
     )
-    started = session.start("job", Job((stage,)), user="root", environment={"JOB": Secret(SECRET)})
+    started = session.start(Work(name="job", job=Job((stage,)), user="root", environment={"JOB": Secret(SECRET)}))
     assert isinstance(started, Started)
     output: list[bytes] = []
     assert session.watch("job", output.append) == Exited(4)
@@ -82,7 +82,7 @@ def test_a_job_and_a_question_of_another_user_go_through_sudo(login: Callable[[s
 
 def test_a_task_of_another_user_goes_through_sudo(login: Callable[[str], Session]) -> None:
     session = login(OBEYS)
-    session.start("job", Job((Task(kind="no_such_task", arguments={}, display=""),)), user="root")
+    session.start(Work(name="job", job=Job((Task(kind="no_such_task", arguments={}, display=""),)), user="root"))
     output: list[bytes] = []
     assert session.watch("job", output.append) == Exited(1)
     assert b"".join(output).startswith(b"stackplan: ModuleNotFoundError")
@@ -90,7 +90,7 @@ def test_a_task_of_another_user_goes_through_sudo(login: Callable[[str], Session
 
 def test_the_words_of_a_sudo_that_refuses_are_passed_on(login: Callable[[str], Session]) -> None:
     session = login(REFUSES)
-    refused = session.start("job", Job((Command(argv=("true",), display=""),)), user="root")
+    refused = session.start(Work(name="job", job=Job((Command(argv=("true",), display=""),)), user="root"))
     assert refused == NotStarted("sudo refused to become `root`: sudo: a password is required")
     query = Query("os", {}, user="root")
     assert session.ask([query]) == {query: Failed("sudo: a password is required")}
