@@ -7,14 +7,15 @@ from stackplan.reports.comparison_text import command_lines
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.wording import counted
 
-SHARE = 16_000
+LIMIT = 24_000
+"""Characters; a plan takes 40,000, so that both go into one comment of GitHub (65,536)."""
+SHARE = 7_000
 NAMES = 3
-ROWS = 60
 
 
 def render(comparison: Comparison) -> str:
-    """Return the comparison as markdown of fewer than 65,536 characters that ends in a line break."""
-    page = Page()
+    """Return the comparison as markdown of at most 24,000 characters that ends in a line break."""
+    page = Page(LIMIT)
     page.add(f"### stackplan diff: {code(comparison.name, 80)}\n\n{code(words.sides(comparison), 250)}")
     page.add(f"**{words.counts(comparison)}**")
     left = [

@@ -19,11 +19,13 @@ from stackplan.reports.wording import MARKS, NODE_WORDS, change_text, counted
 
 Group = tuple[tuple[str, ...], NodeReport]
 
+LIMIT = 40_000
+"""Characters; a comparison takes 24,000, so that both go into one comment of GitHub (65,536)."""
 WIDTH = 100
 COLUMNS = 12
 NAMES = 3
 FINDINGS = 20
-TABLE_SHARE = 20_000
+TABLE_SHARE = 14_000
 _FAILS = frozenset({StepOutcome.WOULD_FAIL, StepOutcome.FAILED, StepOutcome.NOT_HELD})
 _QUIET = frozenset({StepOutcome.SATISFIED, StepOutcome.SKIPPED, StepOutcome.HELD, StepOutcome.NOT_REACHED})
 _ORDER = (
@@ -45,8 +47,8 @@ _SIGNS = {NodeOutcome.OK: "✔", NodeOutcome.PENDING: "~", NodeOutcome.SKIPPED: 
 
 
 def render(report: Report) -> str:
-    """Return the report as markdown of fewer than 65,536 characters that ends in a line break."""
-    page = Page()
+    """Return the report as markdown of at most 40,000 characters that ends in a line break."""
+    page = Page(LIMIT)
     groups = grouped(report.nodes)
     left: list[str] = []
     page.add(_headline(report))

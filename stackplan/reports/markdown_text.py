@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from stackplan.reports.safe import clipped, safe
 
-LONGEST = 65_536
-"""Characters of a comment on GitHub; longer ones are refused."""
 _RESERVE = 800
 _BACKTICKS = re.compile(r"`+")
 _BEFORE_PIPE = re.compile(r"(\\*)\|")
@@ -78,9 +76,9 @@ def _longest_run(text: str) -> int:
 
 
 class Page:
-    """Blocks of markdown with a blank line between them, never longer than a comment may be."""
+    """Blocks of markdown with a blank line between them, all together never longer than a limit."""
 
-    def __init__(self, limit: int = LONGEST) -> None:
+    def __init__(self, limit: int) -> None:
         self._blocks: list[str] = []
         self._left = limit - _RESERVE
 

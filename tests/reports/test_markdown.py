@@ -1,0 +1,145 @@
+"""Reports as comments on a pull request: what people read, that they fit, and that foreign text is inert in them."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from stackplan.model.outcome import NodeOutcome, StepOutcome
+from stackplan.model.report import ActionReport, NodeReport, StepReport
+from stackplan.reports import markdown
+from stackplan.reports.markdown_text import Page, cell, code, fenced, length, listed, raw_code, table
+
+HOSTILE = (
+    "a|b`c``d @octocat #1 <img src=x> https://evil.example www.evil.example [x](y) *b* \\| \x1b[2J\u202e\n</details>"
+)
+
+
+def test_golden(golden, sample):
+    name, report = sample
+    if name == "many":
+        pytest.skip("forty thousand characters are read by nobody; their bounds are tested below")
+    golden(f"markdown_{name}", markdown.render(report))
+
+
+def outside_of_code(text):
+    """Return what of a comment GitHub reads as markdown: no fences, no code spans, no `<code>`."""
+    text = re.sub(r"^(`{3,})\w*\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<code>[^<]*</code>", "", text)
+    return re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", text)
+
+
+def test_hostile_text_is_inert_wherever_it_stands(no_op_report):
+    step = no_op_report.nodes[0].steps[1]
+    hostile = replace(
+        step,
+        id=HOSTILE,
+        message=HOSTILE,
+        action=ActionReport(kind="run", command=HOSTILE, output_tail=HOSTILE),
+        conditions=tuple(replace(it, text=HOSTILE, observed=HOSTILE, expected=HOSTILE) for it in step.conditions),
+        diagnoses=tuple(replace(it, summary=HOSTILE, remedy=HOSTILE) for it in step.diagnoses),
+    )
+    node = replace(no_op_report.nodes[0], node=HOSTILE, summary=HOSTILE, message=HOSTILE, steps=(hostile,))
+    identity = replace(no_op_report.playbook, name=HOSTILE)
+    text = markdown.render(replace(no_op_report, nodes=(node,), playbook=identity))
+    bare = outside_of_code(text)
+    for sign in ("@octocat", "#1 ", "<img", "evil.example", "](y)", "*b*"):
+        assert sign in text or sign == "<img"
+        assert sign not in bare, sign
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert bare.count("<details>") == bare.count("</details>") == 1
+
+
+def test_the_measure_of_inert_text_would_notice():
+    assert "@octocat" in outside_of_code("| `a` | @octocat |")
+
+
+@pytest.mark.parametrize("text", ["a|b", "a\\|b", "a\\\\|b", "|", "`|`"])
+def test_no_text_ends_its_cell(text):
+    # As GitHub splits a row: at each pipe that no backslash, itself not escaped, stands in front of.
+    row = re.sub(r"\\[\\|]", "", cell(text))
+    assert "|" not in row
+
+
+@pytest.mark.parametrize("text", ["", " ", "`", "``", "a`", "`a", "a``b`c", "plain"])
+def test_a_code_span_ends_where_its_text_does(text):
+    span = code(text)
+    fence = re.match("`+", span)[0]
+    assert span.endswith(fence)
+    assert fence not in span[len(fence) : -len(fence)]
+
+
+def test_a_fence_is_longer_than_any_in_it_and_says_what_it_leaves_out():
+    block = fenced(["````", "x" * 50, "y" * 50], limit=70)
+    assert block.splitlines() == ["`````text", "````", "x" * 50, "… (1 more lines)", "`````"]
+
+
+def test_html_is_escaped_in_a_summary():
+    assert raw_code("</summary><b>&") == "<code>&lt;/summary&gt;&lt;b&gt;&amp;</code>"
+
+
+def test_many_names_are_counted():
+    assert listed(["a", "b", "c"], 2) == "`a`, `b` … (3)"
+
+
+def test_a_page_takes_what_fits_and_says_so():
+    page = Page(1_000)
+    assert page.add("x" * 150)
+    assert not page.add("y" * 100)
+    assert page.add_rows(["h"], [["1"], ["2" * 30], ["3"]], 20) == 3
+    assert page.text("last") == "x" * 150 + "\n\nlast\n"
+
+
+def test_characters_count_as_the_strictest_reader_counts_them():
+    assert length("a😀") == 3
+
+
+def test_a_table_has_a_line_a_row():
+    assert table(["a", "b"], [["1", "2"]]).splitlines() == ["| a | b |", "| --- | --- |", "| 1 | 2 |"]
+
+
+def _distinct(count, plan_report, steps=1):
+    (first, _) = plan_report.nodes
+    nodes = []
+    for number in range(count):
+        step = replace(first.steps[1], message=f"{number} {HOSTILE}" * 3, predicted=None)
+        more = tuple(StepReport(id=f"step-{it}", outcome=StepOutcome.WOULD_RUN) for it in range(steps))
+        nodes.append(replace(first, node=f"gpu-{number:05d}-😀" * 4, steps=(*first.steps[:1], step, *more)))
+    return replace(plan_report, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize(("count", "steps"), [(200, 1), (3_000, 1), (50, 400)])
+def test_fits_into_a_comment_however_much_there_is(plan_report, count, steps):
+    text = markdown.render(_distinct(count, plan_report, steps))
+    assert length(text) <= 40_000
+    assert "Left out for want of room: " in text
+    bare = outside_of_code(text)
+    assert bare.count("<details>") == bare.count("</details>") > 0
+    assert f"**{count} nodes: {count} something to do**" in text
+
+
+def test_whatever_is_left_out_is_counted(many_report):
+    text = markdown.render(many_report)
+    (left,) = re.findall(r"Left out for want of room: (.*);", text)
+    shown = text.count("<details>")
+    details = int(re.search(r"details of (\d+) nodes", left)[1])
+    # Five nodes that stopped alike are one group.
+    assert shown - 1 + 5 + details == 500
+
+
+def test_nodes_that_fail_stand_first(plan_report):
+    (first, second) = plan_report.nodes
+    failing = replace(first.steps[1], outcome=StepOutcome.WOULD_FAIL, message="no-op: nothing would change")
+    bad = replace(second, outcome=NodeOutcome.FAILED, steps=(first.steps[0], failing), stopped_at="torch")
+    text = markdown.render(replace(plan_report, nodes=(first, bad), outcome=NodeOutcome.FAILED))
+    assert text.index("`gpu-02`") < text.index("`gpu-01`")
+    assert "✘ **2 nodes: 1 would stop, 1 something to do**" in text
+    assert text.index("#### ✘ Would fail") < text.index("<details>")
+
+
+def test_nodes_without_steps_have_a_row(plan_report):
+    away = NodeReport(node="gpu-09", outcome=NodeOutcome.UNREACHABLE, message="refused")
+    text = markdown.render(replace(plan_report, nodes=(away,)))
+    assert "| `gpu-09` | ✘ could not be reached |" in text
+    assert "could not be reached: `refused`" in text
