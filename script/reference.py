@@ -40,6 +40,10 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield ROOT / "schemas" / "playbook.v1.json", schema.playbook_text()
     pages = ROOT / "docs" / "reference"
     index = ["# Reference", "", "Made from the schemas and the kinds themselves by `script/generate`.", ""]
+    values = json.loads((ROOT / "schemas" / "values.json").read_text("utf-8"))["$defs"]
+    index += ["## Values", "", "| what may stand there | |", "| --- | --- |"]
+    index += [f"| {name} | {cell(about)} |" for name, about in values.items()]
+    index.append("")
     for title, room, folder in (("Conditions", CONDITIONS, "conditions"), ("Actions", ACTIONS, "actions")):
         index += [f"## {title}", "", "| kind | |", "| --- | --- |"]
         for word in room.builtin():
@@ -50,23 +54,57 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield pages / "README.md", "\n".join(index).rstrip() + "\n"
 
 
+class Block(str):
+    """A text of several lines, which an example shows as a block."""
+
+    __slots__ = ()
+
+
+yaml.SafeDumper.add_representer(
+    Block, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style="|")
+)
+
+
 def page(word: str, room: Room, fragment: Json) -> str:
     """Return the page of one kind: what it states, its arguments, examples."""
-    lines = [f"# `{word}`", "", str(fragment["description"]), "", *docstring(room.find(word)), ""]
+    lines = [f"# `{word}`", "", *docstring(room.find(word)), ""]
     properties = fragment.get("properties", {})
     assert isinstance(properties, dict)
     if properties:
-        lines += ["| argument | |", "| --- | --- |"]
+        lines += ["| argument | is | |", "| --- | --- | --- |"]
         required = fragment.get("required", [])
         assert isinstance(required, list)
         for name, about in properties.items():
             mark = " (required)" if name in required else ""
-            lines.append(f"| `{name}`{mark} | {cell(about)} |")
+            lines.append(f"| `{name}`{mark} | {shape(about)} | {cell(about)} |")
         lines.append("")
     for example in fragment.get("examples", []):  # type: ignore[attr-defined]
-        text = yaml.safe_dump({word: example}, sort_keys=False, allow_unicode=True, width=100).rstrip()
+        text = yaml.safe_dump({word: blocks(example)}, sort_keys=False, allow_unicode=True, width=100).rstrip()
         lines += ["```yaml", f"- {text}".replace("\n", "\n  "), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def blocks(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: blocks(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [blocks(item) for item in value]
+    return Block(value) if isinstance(value, str) and "\n" in value else value
+
+
+def shape(about: Json) -> str:
+    """Return in a word or two what may stand there: the name of a shared definition, or the schema's own type."""
+    if "$ref" in about:
+        return str(about["$ref"]).rpartition("/")[2]
+    if "enum" in about:
+        return "one of these"
+    parts = about.get("anyOf")
+    if isinstance(parts, list):
+        return " or ".join(dict.fromkeys(shape(part) for part in parts))
+    if about.get("type") == "array":
+        items = about.get("items")
+        return f"list of {shape(items)}" if isinstance(items, dict) else "list"
+    return "mapping" if about.get("type") == "object" else str(about.get("type", "value"))
 
 
 def cell(about: Json) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from stackplan.actions._invocation import Invocation, Word, words
 from stackplan.actions._sources import without_credentials
 from stackplan.model.arguments import Arguments
-from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import ActionKind, Evidence
@@ -43,6 +43,12 @@ class Run(ActionKind):
         argv = arguments.texts("argv")
         if script is None and (not argv or not argv[0].strip()):
             raise arguments.invalid("argv", "`argv` names no program", expected="a program and its arguments")
+        tilde = next((index for index, word in enumerate(argv) if word == "~" or word.startswith("~/")), None)
+        if tilde is not None:
+            place = arguments.place("argv", tilde)
+            summary = f"`{argv[tilde]}` stays as it is: no shell expands `~` in an `argv`"
+            remedy = "write the whole path, or use `script`"
+            raise Invalid([Diagnosis(summary=summary, observed=argv[tilde], at=place, remedy=remedy)])
         for text in (*argv, reveal(script) if script is not None else ""):
             if "\0" in text:
                 key = "argv" if argv else "script"

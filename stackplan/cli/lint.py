@@ -33,7 +33,7 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
         result(json_document.render_diagnoses(found))
     else:
         result(diagnostics.render(found, colour=wants_colour(sys.stdout)))
-        files = counted(len(names), "playbook")
+        files = counted(len(names), "playbook") + ("" if inventory is None else " and the inventory")
         say(f"{counted(len(found), 'problem')} in {files}." if found else f"{files}: no problem found.")
     return 2 if any(it.severity is Severity.ERROR for it in found) else 0
 

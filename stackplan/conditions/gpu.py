@@ -26,8 +26,9 @@ class Gpu(ConditionKind):
 
     Rests on one run of `nvidia-smi --query-gpu` for all conditions of a step; the driver's version on what the kernel
     has loaded. A field that the driver does not know, or gives no value for, is unknown, never zero. `processes: none`
-    looks at nvidia-smi's list and at who holds /dev/nvidia* open, and is unknown in a container, which sees neither. It
-    does not see whether the user-space libraries fit the driver: that is `driver_coherent`.
+    looks at nvidia-smi's list and at who holds /dev/nvidia* open, and is unknown in a container, which sees neither; of
+    other users' processes only root sees what they hold. It does not see whether the user-space libraries fit the
+    driver.
     """
 
     foreseeable: ClassVar[bool] = True
@@ -173,7 +174,14 @@ def _of_processes(facts: Facts) -> Verdict:
     if not told["sees_node"]:
         return unknown(text, why="this is a container, which does not see the node's processes", expected="none")
     hidden = told["hidden"]
-    return held(text, observed="none", evidence=f"nvidia-smi; {hidden} processes not looked into" if hidden else None)
+    return held(text, observed="none", evidence=_evidence(hidden))
+
+
+def _evidence(hidden: int) -> str | None:
+    """Return what the answer rests on where the processes of other users could not be looked into."""
+    if not hidden:
+        return None
+    return f"nvidia-smi; what {hidden} other {'process' if hidden == 1 else 'processes'} hold open could not be read"
 
 
 def _works(holder: Row) -> bool:

@@ -22,8 +22,8 @@ class Package(ConditionKind):
     """A distribution is installed, in a version, with a local label; or it is absent.
 
     Rests on the dist-info folders on disk, never on a tool's output. Two of them for one name do not hold: which one is
-    imported is chance. A label is weak evidence of what a wheel was built for (`torch` and `cuda_coherent` look
-    deeper). It does not see whether the files are all there: that is `environment_intact`.
+    imported is chance. A label is weak evidence of what a wheel was built for (`torch` looks deeper). It does not see
+    whether the files are all there: that is `environment_intact`.
     """
 
     foreseeable: ClassVar[bool] = True

@@ -23,7 +23,7 @@ class PackagesConsistent(ConditionKind):
 
     As `pip check`, computed with `packaging` from the METADATA on disk: markers are evaluated for the environment's
     Python, and a requirement's extras are followed. Like `pip check` it takes +cu128 and +cu130 for the same version:
-    `same_build` and `cuda_coherent` look at that. `allow` names distributions whose own requirements may stay unmet.
+    state the label with `package`. `allow` names distributions whose own requirements may stay unmet.
     """
 
     foreseeable: ClassVar[bool] = True

@@ -18,8 +18,8 @@ class PythonImport(ConditionKind):
     """Modules import, each in a fresh interpreter of its own, as a service would start it.
 
     The current folder and PYTHON* variables play no part. Shows the last line of the traceback, or the signal that
-    ended the interpreter. It does not see what a module loads only when it is used (`libnvrtc`, kernels): see
-    `kernel_launch`.
+    ended the interpreter. It does not see what a module loads only when it is used (`libnvrtc`, kernels): ask for that
+    with `python`.
     """
 
     recheck: ClassVar[Recheck] = Recheck.FINAL

@@ -22,8 +22,7 @@ class Torch(ConditionKind):
 
     Version and CUDA are read from `torch/version.py` without importing torch: the wheel's metadata may lack the label,
     and the label may lack the truth. Only `arch` starts the environment's interpreter, to ask torch for the list that
-    is compiled in. It does not see whether a kernel runs on the GPU (code for sm_120 also runs on a 12.1 chip); that is
-    `kernel_launch`.
+    is compiled in. It does not see whether a kernel runs on the GPU: code for sm_120 also runs on a 12.1 chip.
     """
 
     foreseeable: ClassVar[bool] = True

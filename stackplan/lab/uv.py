@@ -12,7 +12,7 @@ def find_uv() -> Path:
     if found is None:
         raise LabFailed(
             "the lab needs uv, and there is none on this machine",
-            remedy="run `pip install 'stackplan[lab]'`, or put uv on the PATH",
+            remedy="install uv, which the extra `lab` brings along (`pip install '.[lab]'` in the clone)",
         )
     return Path(found)
 

@@ -104,3 +104,11 @@ def test_a_program_that_is_not_there(arguments, evidence, values, output, summar
     assert diagnosis.code == "SP241"
     assert diagnosis.summary == summary
     assert KIND.read(read).diagnose(evidence(read, (), code=1, output=output, reason=Reason.ACTION)) == ()
+
+
+def test_a_tilde_that_no_shell_would_expand_is_refused_at_its_place(arguments):
+    with pytest.raises(Invalid, match="`~/x` stays as it is: no shell expands `~` in an `argv`") as caught:
+        KIND.read(arguments(argv=["mkdir", "~/x"]))
+    (diagnosis,) = caught.value.diagnoses
+    assert diagnosis.remedy == "write the whole path, or use `script`"
+    assert diagnosis.at.column == 30

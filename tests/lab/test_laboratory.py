@@ -53,7 +53,7 @@ def test_without_uv_the_message_names_what_to_install(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(LabFailed, match="needs uv") as caught, running_lab(1):
         pytest.fail("a lab ran without uv")
-    assert "stackplan[lab]" in caught.value.remedy
+    assert ".[lab]" in caught.value.remedy
 
 
 def test_a_node_that_uv_cannot_make_says_what_uv_said(monkeypatch, tmp_path):
