@@ -1,5 +1,6 @@
 """Installing Python packages into a virtual environment."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stackplan.actions import _pip, _uv
@@ -9,6 +10,7 @@ from stackplan.actions._installer_facts import InstallerFacts, installer_facts, 
 from stackplan.actions._invocation import Invocation, listing
 from stackplan.actions._outlook import Means, Outlook, outlook, question
 from stackplan.actions._predicted import Scene
+from stackplan.actions._target import told
 from stackplan.actions._wishes import Installer, Wishes, read_wishes
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State, differences
@@ -107,6 +109,15 @@ class PythonPackages(ActionKind):
         at = self.arguments.at
         arguments = Arguments({"venv": self.wishes.venv}, at, {("venv",): self.arguments.place("venv")})
         return (Condition(kind="environment_intact", arguments=arguments, at=at),)
+
+    def traits(self, facts: Facts) -> Mapping[str, str]:
+        node, environment = (
+            told(facts[self._installer_query()]),
+            told(facts[distributions_query(venv=self.wishes.venv)]),
+        )
+        uv, python = node.get("uv"), environment.get("python_version")
+        found = {"uv": str(uv.get("version")) if isinstance(uv, dict) else "none"} if node else {}
+        return found | ({f"Python in {self.wishes.venv}": str(python)} if python is not None else {})
 
     def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
         answer = facts[self._installer_query()]

@@ -78,8 +78,8 @@ def get(url: str, users: Mapping[str, str], span: str | None = None) -> http.cli
         response: http.client.HTTPResponse = _opener().open(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
         error.close()
-        # Without a user of its own, the installer may still find one (netrc, keyring).
-        certain = error.code not in (401, 407) or bool(user)
+        # An installer looks for a user in netrc where the address names none.
+        certain = error.code not in (401, 407) or bool(user) or not _has_netrc()
         raise NoAnswer(f"HTTP {error.code} {error.reason}".strip(), status=error.code, certain=certain) from error
     except urllib.error.URLError as error:
         certain = not isinstance(error.reason, ssl.SSLError)
@@ -87,6 +87,10 @@ def get(url: str, users: Mapping[str, str], span: str | None = None) -> http.cli
     except (OSError, http.client.HTTPException) as error:
         raise NoAnswer(_reason(error)) from error
     return response
+
+
+def _has_netrc() -> bool:
+    return os.path.exists(os.environ.get("NETRC") or os.path.expanduser("~/.netrc"))
 
 
 def _reason(error: object) -> str:

@@ -1,0 +1,313 @@
+"""What is predicted is what happens: the dry run of real uv and real pip, then the run itself, on loopback indexes."""
+
+import hashlib
+import http.server
+import random
+import shutil
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+
+from stackplan.connection.wire import _answer, plain
+from stackplan.model.change import differences
+from stackplan.model.distribution import distributions_query
+from stackplan.model.facts import Query
+from stackplan.model.kind import Prediction
+from stackplan.model.secret import Secret
+from stackplan.node.asker import answer
+from stackplan.node.context import Context
+from tests.actions.test_real_installers import UV, Handler, Node, needs_uv, wheel
+
+OFFERED = {
+    "cu128": [("torch", "2.10.0+cu128"), ("sglang", "0.5.2", "torch==2.10.0+cu128")],
+    "cu130": [
+        ("torch", "2.10.0+cu128"),
+        ("torch", "2.10.0+cu130"),
+        ("torch", "2.11.0+cu130"),
+        ("sglang", "0.5.2", "torch==2.10.0+cu128"),
+        ("kernels", "1.0", "torch>=2.11", 'absent; sys_platform == "win32"'),
+        ("serving", "1.0", "torch"),
+    ],
+    "private": [("torch", "2.12.0+cu130")],
+}
+CHAIN = {
+    "base": ("1.0", "1.1", "2.0+cu128", "2.0+cu130", "2.1.dev3"),
+    "low-er": ("0.9", "1.0"),
+    "upper": ("1.0", "2.0"),
+}
+NEEDS = {
+    ("low-er", "0.9"): ("base<2",),
+    ("low-er", "1.0"): ("base>=1.1",),
+    ("upper", "1.0"): ("low_er<1", "base==1.0"),
+    ("upper", "2.0"): ("low-er>=1", "base==2.0+cu130"),
+}
+
+
+def serve(root, pool):
+    handler = lambda *about: Handler(*about, directory=str(root))  # noqa: E731 - one line says it
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.seen = []
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    pool.append((server, thread))
+    return f"127.0.0.1:{server.server_address[1]}"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """Yield a function: the address of an index; `/private/` wants a password, `/chain` holds packages with pins."""
+    root = tmp_path_factory.mktemp("index")
+    for label, rows in OFFERED.items():
+        for name, version, *requires in rows:
+            wheel(root / label / name, name, version, *requires)
+    for name, versions in CHAIN.items():
+        for version in versions:
+            wheel(root / "chain" / name, name.replace("-", "_"), version, *NEEDS.get((name, version), ()))
+    pool = []
+    try:
+        host = serve(root, pool)
+        yield lambda label, user="": f"http://{user}{host}/{label}"
+    finally:
+        for server, thread in pool:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+class Foresight(Node):
+    """A node of which a chain of steps is predicted, the planner's way, and then run."""
+
+    def login_context(self):
+        return Context(environment={**self.login, "UV_CACHE_DIR": str(self.folder / "cache")})
+
+    def told(self, queries):
+        """Return the answers as they come over the wire."""
+        return {
+            it: _answer(answer({"kind": it.kind, "arguments": plain(it.arguments)}, self.login_context()))
+            for it in queries
+        }
+
+    def predict_all(self, steps, also=()):
+        """Return the kinds, and the predictions of a chain: each on facts that the ones before are laid over."""
+        kinds = [self.kind(**values)[1] for values in steps]
+        facts = self.facts(self.told({*also, *(query for kind in kinds for query in kind.queries())}))
+        predictions = []
+        for kind in kinds:
+            asked = self.told(kind.forecast(facts))
+            facts = replace(facts, answers={**facts.answers, **asked})
+            prediction = kind.predict(facts)
+            predictions.append(prediction)
+            if isinstance(prediction, Prediction):
+                facts = replace(facts, answers={**facts.answers, **prediction.answers})
+        return predictions, facts
+
+    def predict(self, **values):
+        (prediction,), _facts = self.predict_all([values])
+        return prediction
+
+    def walk(self):
+        """Return every path below the environment with kind, size, time of change and digest."""
+        found = {}
+        for path in sorted(self.venv.rglob("*")):
+            status = path.lstat()
+            regular = path.is_file() and not path.is_symlink()
+            digest = hashlib.sha256(path.read_bytes()).hexdigest() if regular else None
+            found[str(path)] = (status.st_mode, status.st_size, status.st_mtime_ns, status.st_nlink, digest)
+        return found
+
+
+def packages(changes):
+    return [(it.name, it.before, it.after) for it in changes if it.kind == "package"]
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    return tmp_path_factory.mktemp("seeds")
+
+
+@pytest.fixture
+def make_node(tmp_path, arguments, facts, index, seeds):
+    """Return a node whose environment holds torch 2.10.0+cu128, with uv alone or pip alone."""
+
+    def make(name):
+        made = Foresight(tmp_path, arguments, facts, uv=name == "uv")
+        if not (seeds / name).exists():
+            values = {"packages": ["torch"], "index_url": index("cu128"), "create": {"python": sys.executable}}
+            outcome = made.apply(**values)
+            assert outcome.status == 0, outcome.output
+            shutil.copytree(made.venv, seeds / name, symlinks=True)
+            return made
+        shutil.copytree(seeds / name, made.venv, symlinks=True)
+        return made
+
+    return make
+
+
+@pytest.fixture(params=[pytest.param("uv", marks=needs_uv), "pip"])
+def node(request, make_node):
+    return make_node(request.param)
+
+
+@pytest.fixture
+def uv_node(make_node):
+    if UV is None:
+        pytest.skip("needs uv")
+    return make_node("uv")
+
+
+def test_the_founding_fault_is_foreseen_and_nothing_is_touched(node, index):
+    before = node.walk()
+    nothing, moved = (
+        node.predict(packages=["torch"], index_url=index("cu130")),
+        node.predict(packages=["torch"], index_url=index("cu130"), upgrade=True),
+    )
+    assert node.walk() == before
+    assert (nothing.changes, nothing.answers, nothing.failures) == ((), {}, ())
+    assert packages(moved.changes) == [("torch", "2.10.0+cu128", "2.11.0+cu130")]
+    outcome = node.apply(packages=["torch"], index_url=index("cu130"), upgrade=True)
+    assert outcome.changes == packages(moved.changes)
+    assert node.walk() != before, "the walk sees a change when there is one"
+
+
+def test_a_chain_carries_what_it_predicts_and_a_pin_takes_torch_back(uv_node, index):
+    steps = [
+        {"packages": ["torch"], "index_url": index("cu130"), "upgrade": True},
+        {"packages": ["kernels"], "index_url": index("cu130")},
+        {"packages": ["sglang"], "index_url": index("cu130")},
+        {"remove": ["kernels"]},
+    ]
+    predictions, _ = uv_node.predict_all(steps)
+    assert [packages(it.changes) for it in predictions] == [
+        [("torch", "2.10.0+cu128", "2.11.0+cu130")],
+        [("kernels", None, "1.0")],
+        [("sglang", None, "0.5.2"), ("torch", "2.11.0+cu130", "2.10.0+cu128")],
+        [("kernels", "1.0", None)],
+    ]
+    for values, prediction in zip(steps, predictions, strict=True):
+        assert uv_node.apply(**values).changes == packages(prediction.changes)
+
+
+def test_what_is_there_before_the_environment_is(tmp_path, arguments, facts, index):
+    """The chain begins with the environment itself."""
+    node = Foresight(tmp_path, arguments, facts, uv=UV is not None)
+    steps = [
+        {"create": {"python": sys.executable}},
+        {"packages": ["serving"], "index_url": index("cu128"), "extra_index_urls": [index("cu130")]},
+        {"packages": ["torch==2.10.0+cu128"], "index_url": index("cu128")},
+    ]
+    torch = Query("torch", {"venv": str(node.venv)})
+    predictions, foreseen = node.predict_all(steps, also=(torch,))
+    assert not node.venv.exists()
+    assert next((it.kind, it.name) for it in predictions[0].changes) == ("environment", str(node.venv))
+    assert foreseen[torch].value["version"] == "2.10.0+cu128"
+    assert foreseen[torch].value["cuda"] == "12.8"
+    for values, prediction in zip(steps, predictions, strict=True):
+        outcome = node.apply(**values)
+        assert differences(outcome.kind.state(outcome.before), outcome.kind.state(outcome.after)) == prediction.changes
+
+
+def test_requirements_that_were_predicted_are_those_that_come(uv_node, index):
+    prediction = uv_node.predict(packages=["kernels"], index_url=index("cu130"))
+    query = distributions_query(venv=str(uv_node.venv))
+    foreseen = {it["name"]: it for it in prediction.answers[query].value["distributions"]}
+    outcome = uv_node.apply(packages=["kernels"], index_url=index("cu130"))
+    seen = {it["name"]: it for it in outcome.after[query].value["distributions"]}
+    assert foreseen.keys() == seen.keys()
+    for name, row in seen.items():
+        assert {key: foreseen[name][key] for key in ("version", "requires", "folder", "fault")} == {
+            key: row[key] for key in ("version", "requires", "folder", "fault")
+        }
+
+
+def test_an_index_that_does_not_answer_is_named_though_the_installer_is_content(node, index):
+    prediction = node.predict(packages=["torch"], index_url=index("nowhere"))
+    assert prediction.changes == ()
+    (remark,) = prediction.details
+    assert "/nowhere did not answer for torch: HTTP 404" in remark
+    assert node.predict(packages=["torch"], index_url=index("cu130")).details == ()
+
+
+def test_an_index_that_is_down_is_named(uv_node):
+    prediction = uv_node.predict(packages=["torch"], index_url="http://127.0.0.1:9/simple")
+    (remark,) = prediction.details
+    assert "did not answer for torch: Connection refused" in remark
+
+
+def test_a_conflict_is_told_with_the_resolvers_reason(node, index):
+    prediction = node.predict(packages=["sglang", "torch==2.11.0+cu130"], index_url=index("cu130"))
+    assert prediction.changes == ()
+    first, *_ = prediction.failures
+    assert first.code == "SP208"
+    assert "sglang" in " ".join(first.causes)
+    assert node.apply(packages=["sglang", "torch==2.11.0+cu130"], index_url=index("cu130")).status != 0
+
+
+def test_a_password_opens_the_index_and_is_in_no_answer(uv_node, index):
+    address = Secret(index("private", "ops:hunter2-hunter2@"))
+    prediction = uv_node.predict(packages=["torch"], index_url=address, upgrade=True)
+    assert packages(prediction.changes) == [("torch", "2.10.0+cu128", "2.12.0+cu130")]
+    assert prediction.details == ()
+    assert "hunter2" not in repr(prediction)
+    closed = uv_node.predict(packages=["torch"], index_url=index("private"), upgrade=True)
+    assert closed.failures or closed.details, "without the password it does not come"
+
+
+def test_requirement_lines_of_the_playbook_count(uv_node, index):
+    values = {"packages": ["torch"], "index_url": index("cu130"), "upgrade": True, "constraints": ["torch<2.11"]}
+    assert packages(uv_node.predict(**values).changes) == [("torch", "2.10.0+cu128", "2.10.0+cu130")]
+
+
+def test_without_a_record_the_old_distribution_stays_beside_the_new(uv_node, index):
+    next(uv_node.venv.glob("lib/python*/site-packages/torch-*.dist-info/RECORD")).unlink()
+    values = {"packages": ["torch"], "index_url": index("cu130"), "upgrade": True}
+    prediction = uv_node.predict(**values)
+    assert packages(prediction.changes) == [("torch", "2.10.0+cu128", "2.10.0+cu128, 2.11.0+cu130")]
+    assert uv_node.apply(**values).changes == packages(prediction.changes)
+
+
+def test_without_a_record_nothing_can_be_removed(node):
+    next(node.venv.glob("lib/python*/site-packages/torch-*.dist-info/RECORD")).unlink()
+    prediction = node.predict(remove=["torch"])
+    assert (prediction.changes, prediction.failures[0].code) == ((), "SP204")
+    assert node.apply(remove=["torch"]).status != 0
+
+
+def test_a_wheel_that_is_named_by_its_address(uv_node, index):
+    place = index("cu130/torch/torch-2.11.0+cu130-py3-none-any.whl")
+    steps = [{"packages": [f"torch @ {place}"]}, {"packages": ["kernels"], "index_url": index("cu130")}]
+    predictions, _ = uv_node.predict_all(steps)
+    for values, prediction in zip(steps, predictions, strict=True):
+        assert uv_node.apply(**values).changes == packages(prediction.changes) != []
+
+
+def random_step(dice, index):
+    """Return a step that installs, removes, moves up or down, or does what is done already."""
+    name = dice.choice(sorted(CHAIN))
+    kind = dice.choice(("bare", "upgrade", "pin", "remove", "reinstall", "no_deps"))
+    if kind == "remove":
+        return {"remove": [name]}
+    pin = f"{name}=={dice.choice(CHAIN[name])}"
+    given = {"packages": [pin if kind in ("pin", "no_deps") else name], "index_url": index("chain")}
+    if kind in ("upgrade", "no_deps"):
+        given[kind] = True
+    return {**given, "reinstall": [name]} if kind == "reinstall" else given
+
+
+@pytest.mark.parametrize(
+    ("installer", "seed"), [pytest.param("uv", 0, marks=needs_uv), pytest.param("uv", 1, marks=needs_uv), ("pip", 2)]
+)
+def test_ten_random_steps_end_as_predicted(make_node, index, installer, seed):
+    node, dice = make_node(installer), random.Random(seed)
+    steps = [random_step(dice, index) for _ in range(10)]
+    predictions, _ = node.predict_all(steps)
+    moved = 0
+    for values, prediction in zip(steps, predictions, strict=True):
+        outcome = node.apply(**values)
+        # A wheel that is installed anew with the very same files leaves no trace by which it could be seen.
+        expected = [it for it in packages(prediction.changes) if it[1] != it[2]]
+        assert [it for it in outcome.changes if it[1] != it[2]] == expected, (values, outcome.output)
+        assert bool(prediction.failures) == (outcome.status != 0), (values, outcome.output)
+        moved += len(expected)
+    assert moved > 3, "a chain in which nothing moves proves nothing"

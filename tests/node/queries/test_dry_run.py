@@ -1,0 +1,283 @@
+"""The parts of a dry run: the shadow, what uv says in each of its forms, where wheels lie and what they say."""
+
+import base64
+import contextlib
+import http.server
+import json
+import os
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stackplan.node.context import CannotTell, ProbeFailed
+from stackplan.node.queries import _index, _installer_run, _lockfile, _metadata_fetch, _shadow, _web, dry_run
+
+METADATA = (
+    "Metadata-Version: 2.4\nName: torch\nVersion: 2.11.0\nRequires-Dist: numpy>=2\nProvides-Extra: all\n\nLong.\n"
+)
+LOCK = """lock-version = "1.0"
+
+[[packages]]
+name = "torch"
+version = "2.11.0+cu130"
+wheels = [
+    { url = "https://x/torch-2.11.0%2Bcu130-cp311-cp311-win_amd64.whl", hashes = { sha256 = "00" } },
+    { name = "b", url = "https://x/torch-2.11.0%2Bcu130-cp311-cp311-manylinux_2_28_MACHINE.whl", hashes = {} },
+]
+
+[[packages]]
+name = "demo"
+version = "1.0"
+sdist = { url = "https://x/demo-1.0.tar.gz", hashes = { sha256 = "00" } }
+
+[[packages]]
+name = "local"
+version = "1.0"
+archive = { path = "/w/local-1.0-py3-none-any.whl" }
+"""
+LINES = """Resolved 3 packages in 40ms
+Would install 2 packages
+ - torch==2.10.0+cu128
+ + torch==2.11.0+cu130
+ ~ demo==1.0
+"""
+UV_JSON = {"changes": [{"name": "torch", "version": "2.11.0+cu130", "action": "installed"}], "dry_run": True}
+
+
+class Files(http.server.BaseHTTPRequestHandler):
+    """Serves `files` by path, by ranges where `ranges` says so; `locked` paths want ops and a password."""
+
+    def do_GET(self):
+        server = self.server
+        server.asked.append((self.path, self.headers.get("Range")))
+        content = server.files.get(self.path)
+        expected = "Basic " + base64.b64encode(b"ops:pass word").decode()
+        if self.path.startswith("/locked/") and self.headers.get("Authorization") != expected:
+            return self._reply(401, b"")
+        if content is None:
+            return self._reply(404, b"")
+        span = self.headers.get("Range") if server.ranges else None
+        if span is None:
+            return self._reply(200, content)
+        begin, _, end = span.removeprefix("bytes=").partition("-")
+        first = int(begin) if begin else max(0, len(content) - int(end))
+        last = int(end) if begin else len(content) - 1
+        part = content[first : last + 1]
+        return self._reply(206, part, f"bytes {first}-{last}/{len(content)}")
+
+    def _reply(self, status, content, span=None):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        if span:
+            self.send_header("Content-Range", span)
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(content)
+
+    def log_message(self, *about):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as made:
+        made.files, made.asked, made.ranges = {}, [], True
+        made.address = f"http://127.0.0.1:{made.server_address[1]}"
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield made
+        finally:
+            made.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def wheel(tmp_path):
+    """The path of a wheel of half a megabyte, most of it ahead of METADATA."""
+    path = tmp_path / "torch-2.11.0+cu130-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("torch/lib.so", os.urandom(300_000))
+        archive.writestr("torch-2.11.0+cu130.dist-info/METADATA", METADATA)
+        archive.writestr("torch-2.11.0+cu130.dist-info/RECORD", os.urandom(200_000))
+    return path
+
+
+def test_metadata_beside_the_wheel_is_taken(server):
+    server.files["/torch-2.11.0+cu130-py3-none-any.whl.metadata"] = METADATA.encode()
+    place = f"{server.address}/torch-2.11.0+cu130-py3-none-any.whl#sha256=00"
+    assert _metadata_fetch.described({"torch": place}, {})["torch"] == {
+        "name": "torch",
+        "version": "2.11.0",
+        "requires": ["numpy>=2"],
+        "requires_python": None,
+        "provides_extra": ["all"],
+        "folder": "torch-2.11.0+cu130.dist-info",
+        "why": None,
+    }
+    assert len(server.asked) == 1
+
+
+def test_metadata_is_read_from_inside_by_parts(server, wheel):
+    server.files[f"/{wheel.name}"] = wheel.read_bytes()
+    told = _metadata_fetch.described({"torch": f"{server.address}/{wheel.name}"}, {})
+    assert told["torch"]["requires"] == ["numpy>=2"]
+    assert all(span for path, span in server.asked if path.endswith(".whl")), "never the whole wheel"
+
+
+def test_a_server_without_ranges_gives_the_whole_of_a_small_wheel_and_a_file_is_read_in_place(server, wheel):
+    server.ranges = False
+    server.files[f"/{wheel.name}"] = wheel.read_bytes()
+    places = {"far": f"{server.address}/{wheel.name}", "near": str(wheel), "url": f"file://{wheel}"}
+    told = _metadata_fetch.described(places, {})
+    assert [told[it]["requires"] for it in places] == [["numpy>=2"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("https://x/demo-1.0.tar.gz", "built from source"),
+        ("/no/such/demo-1.0-py3-none-any.whl", "could not be read"),
+        ("ftp://x/demo-1.0-py3-none-any.whl", "no address of http or https"),
+    ],
+)
+def test_what_tells_nothing_says_why(place, why):
+    assert why in _metadata_fetch.described({"demo": place}, {})["demo"]["why"]
+
+
+def test_a_torn_wheel_says_why(server):
+    server.files["/demo-1.0-py3-none-any.whl"] = b"PK\x03\x04 and no more"
+    told = _metadata_fetch.described({"demo": f"{server.address}/demo-1.0-py3-none-any.whl"}, {})
+    assert "not a zip file" in told["demo"]["why"]
+
+
+def test_indexes_that_do_not_answer_are_found(server):
+    server.files |= {"/good/torch/": b"x", "/locked/torch/": b"x"}
+    good, bad, locked = (f"{server.address}/{it}" for it in ("good", "bad", "locked"))
+    assert _index.findings([good], ["torch"], {}) == []
+    assert _index.findings([good, bad], ["torch"], {}) == [{"name": None, "index": 1, "why": "HTTP 404 Not Found"}]
+    assert _index.findings([good], ["torch", "demo"], {}) == [{"name": "demo", "index": 0, "why": "HTTP 404 Not Found"}]
+    opened = locked.replace("http://", "http://ops:pass%20word@")
+    assert _index.findings([opened], ["torch"], _web.passwords([opened])) == []
+    wrong = locked.replace("http://", "http://ops:wrong@")
+    assert _index.findings([wrong], ["torch"], {}) == [{"name": None, "index": 0, "why": "HTTP 401 Unauthorized"}]
+    assert _index.findings([], ["torch"], {}) == []
+
+
+def test_an_index_that_wants_a_user_is_not_judged_where_netrc_may_hold_one(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    locked = f"{server.address}/locked"
+    assert _index.findings([locked], ["torch"], {})[0]["why"] == "HTTP 401 Unauthorized"
+    (tmp_path / "netrc").touch()
+    assert _index.findings([locked], ["torch"], {}) == []
+
+
+def test_places_of_a_lock():
+    machine = os.uname().machine
+    assert _lockfile.places(LOCK.replace("MACHINE", machine), "3.11.7") == {
+        "torch": f"https://x/torch-2.11.0%2Bcu130-cp311-cp311-manylinux_2_28_{machine}.whl",
+        "demo": "https://x/demo-1.0.tar.gz",
+        "local": "/w/local-1.0-py3-none-any.whl",
+    }
+    assert _lockfile.places("", "3.11.7") == {}
+
+
+def ask(environment, programs, context, **more):
+    given = {
+        "installer": "uv",
+        "venv": str(environment.path),
+        "install": {"argv": [str(programs.folder / "uv"), "pip", "install", "torch"]},
+        **more,
+    }
+    return dry_run.answer(given, context())
+
+
+def test_uv_that_knows_json(environment, programs, context):
+    programs.write("uv", f"echo '{json.dumps(UV_JSON)}'")
+    told = ask(environment, programs, context)
+    assert told["changes"] == [{"name": "torch", "before": None, "after": "2.11.0+cu130"}]
+    assert "why" in told["metadata"]["torch"]
+
+
+def test_an_older_uv_is_read_by_its_lines(environment, programs, context):
+    refusal = "error: unexpected argument '--output-format' found"
+    programs.write("uv", f'case "$*" in *json*) echo "{refusal}" >&2; exit 2;; esac\ncat >&2 <<"X"\n{LINES}X')
+    assert ask(environment, programs, context)["changes"] == [
+        {"name": "demo", "before": "1.0", "after": "1.0"},
+        {"name": "torch", "before": "2.10.0+cu128", "after": "2.11.0+cu130"},
+    ]
+
+
+def test_a_uv_without_dry_run_cannot_tell(environment, programs, context):
+    programs.write("uv", "echo \"error: unexpected argument '$4' found\" >&2; exit 2")
+    with pytest.raises(CannotTell, match="this uv cannot do a dry run"):
+        ask(environment, programs, context)
+
+
+def test_a_form_of_json_that_nobody_knows_fails(environment, programs, context):
+    programs.write("uv", "echo '{\"plan\": []}'")
+    with pytest.raises(ProbeFailed, match="cannot be read"):
+        ask(environment, programs, context)
+
+
+def test_a_pip_that_is_not_there_cannot_tell(environment, programs, context):
+    install = {"argv": ["{shadow}/bin/python", "{pip}", "install", "torch"]}
+    with pytest.raises(CannotTell, match=r"pip 22\.3 or newer"):
+        ask(environment, programs, context, installer="pip", install=install)
+
+
+def test_a_refusal_is_told_in_the_words_of_the_environment_and_the_shadow_is_gone(
+    environment, programs, context, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_shadow.tempfile, "gettempdir", lambda: str(tmp_path))
+    programs.write("uv", 'echo "error: no torch for $5" >&2; exit 1')
+    install = {"argv": [str(programs.folder / "uv"), "pip", "install", "torch", "--python", "{shadow}/bin/python"]}
+    told = ask(environment, programs, context, install=install)
+    assert told["refused"]["reason"] == f"error: no torch for {environment.path}/bin/python"
+    assert (told["refused"]["exit_code"], told["changes"]) == (1, [])
+    assert not list(tmp_path.glob("stackplan-shadow-*"))
+
+
+def test_the_shadow_holds_metadata_alone_and_carries_changes(environment, programs, context):
+    environment.install("torch", "2.10.0", {"torch/__init__.py": "x"}, requires=("numpy",))
+    environment.install("gone", "1.0")
+    script = 'cd "${4%/bin/python}"\nfind . -path "*site-packages/*" -type f | sort >&2\ncat lib/*/*/new*/* >&2\nexit 1'
+    programs.write("uv", script)
+    install = {"argv": [str(programs.folder / "uv"), "pip", "install", "{shadow}/bin/python"]}
+    install["argv"].insert(3, "--python")
+    about = {
+        "name": "new",
+        "version": "1.0",
+        "requires": ["torch==2.10.0"],
+        "provides_extra": [],
+        "requires_python": None,
+    }
+    added = [{"folder": "new-1.0.dist-info", "metadata": about, "direct_url": None}]
+    carried = {"make": None, "removed": ["gone-1.0.dist-info"], "added": added}
+    output = ask(environment, programs, context, install=install, carried=carried)["refused"]["output"]
+    assert [line.rpartition("site-packages/")[2] for line in output.splitlines() if line.startswith("./")] == [
+        "new-1.0.dist-info/METADATA",
+        "torch-2.10.0.dist-info/METADATA",
+    ]
+    assert "Requires-Dist: torch==2.10.0" in output
+
+
+def test_what_a_killed_dry_run_left_behind_is_cleared_away(context, tmp_path, monkeypatch):
+    monkeypatch.setattr(_shadow.tempfile, "gettempdir", lambda: str(tmp_path))
+    old, new = tmp_path / "stackplan-shadow-old", tmp_path / "stackplan-shadow-new"
+    for path in (old, new):
+        path.mkdir()
+    os.utime(old, (0, 0))
+    with _shadow.folder(context()) as made:
+        assert Path(made).is_dir()
+    assert (old.exists(), new.exists(), Path(made).exists()) == (False, True, False)
+
+
+def test_lines_with_an_address_are_read_by_the_wheels_name():
+    rows = _installer_run._line_rows(" + torch @ https://u:p@x/torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl\n")
+    assert rows == [("+", "torch", "2.11.0+cu130")]
+    with pytest.raises(CannotTell, match="which version of demo is at https://x/demo"):
+        _installer_run._line_rows(" + demo @ https://u:p@x/demo.git\n")
