@@ -50,7 +50,8 @@ class Nvcc(ConditionKind):
             return unanswered(text, facts[self._query], expected=self.release)
         path = str(told["path"])
         if not told["exists"]:
-            observed = f"{path} leads to {told['leads_to']}, which is missing" if told["leads_to"] else f"no {path}"
+            stated = self.path or f"{self.prefix}/bin/nvcc"
+            observed = f"{stated} leads to {told['leads_to']}, which is missing" if told["leads_to"] else f"no {stated}"
             wanted = self.release or (self.version and self.version.text) or "a compiler"
             return not_held(text, expected=wanted, observed=observed)
         release = str(told["release"])

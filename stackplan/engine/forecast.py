@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundStep
-from stackplan.engine.foresight import Breach, breach, certain, left_open, proofs_at_turn, reports, unmet
+from stackplan.engine.foresight import Breach, breach, certain, endangered, left_open, proofs_at_turn, reports, unmet
 from stackplan.engine.guard import guarded
 from stackplan.engine.observe import Noting
 from stackplan.engine.outlook import Outlook
@@ -155,6 +155,8 @@ class Turn:
         if (reason := _reason(prediction, post, broken)) is not None:
             failure = _Failure(reason, prediction, after, unmet(post), broken)
             return self._would_fail(report, failure)
+        in_danger = endangered(earlier, self.step, self.outlook, after, prediction)
+        report = replace(report, diagnoses=(*report.diagnoses, *(self._in_danger(it) for it in in_danger)))
         missing = unmet(post)
         if missing and not prediction.changes:
             message = self._doubtful(f"the action would change nothing, and {unmet_text(missing)}")
@@ -190,6 +192,16 @@ class Turn:
             )
             found = guarded(lambda: self.step.action.diagnose(evidence), lambda _: ())
         return tuple(diagnosis.in_step(step.id) for diagnosis in found)
+
+    def _in_danger(self, found: Breach) -> Diagnosis:
+        texts = "; ".join(proof.verdict.text for proof in found.proofs)
+        why = next((proof.verdict.why for proof in found.proofs if proof.verdict.why), None)
+        return Diagnosis(
+            summary=f"Whether `{found.step}` goes on holding is not foretold: {texts}" + (f" ({why})." if why else "."),
+            severity=Severity.WARNING,
+            at=self.step.step.action.at,
+            step=self.step.id,
+        )
 
     def _too_weak(self) -> Diagnosis | None:
         """Return the warning on a step whose action would change something although nothing is left for it to do."""

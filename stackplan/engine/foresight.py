@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from stackplan.engine.bind import BoundCondition, BoundStep
+from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.prove import Proof, condition_report, evaluate, prove
 from stackplan.model.facts import Facts
@@ -15,7 +15,7 @@ from stackplan.model.verdict import Status, Verdict, unknown
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What a step would break: an earlier step, and those of its conditions that would no longer hold."""
+    """What a step would, or might, break: an earlier step, and those of its conditions that it is about."""
 
     step: str
     proofs: tuple[Proof, ...]
@@ -56,14 +56,32 @@ def left_open(proof: Proof, why: str) -> Proof:
 def breach(earlier: Collection[BoundStep], before: Outlook, after: Outlook, prediction: Prediction) -> Breach | None:
     """Return the first earlier step of which something that is asked again after each step would no longer hold."""
     for step in earlier:
-        moved = [
-            condition
-            for condition in step.post
-            if condition.recheck.after_each_step and any(query in prediction.answers for query in condition.queries)
-        ]
-        if culprits := no_longer(moved, before.facts, after.facts):
+        if culprits := no_longer(_moved(step, prediction), before.facts, after.facts):
             return Breach(step.id, culprits)
     return None
+
+
+def endangered(
+    earlier: Collection[BoundStep], step: BoundStep, before: Outlook, after: Outlook, prediction: Prediction
+) -> tuple[Breach, ...]:
+    """Return what of earlier steps holds before and cannot be told after; what `step` asks of itself is not in it."""
+    own = queries_of(step.post)
+    found = []
+    for other in earlier:
+        moved = [condition for condition in _moved(other, prediction) if not set(condition.queries) <= {*own}]
+        holding = [proof.condition for proof in prove(moved, before.facts) if proof.verdict.held]
+        if open_ := tuple(it for it in prove(holding, after.facts) if it.verdict.status is Status.UNKNOWN):
+            found.append(Breach(other.id, open_))
+    return tuple(found)
+
+
+def _moved(step: BoundStep, prediction: Prediction) -> list[BoundCondition]:
+    """Return the conditions that are asked again after each step and that a prediction speaks of."""
+    return [
+        condition
+        for condition in step.post
+        if condition.recheck.after_each_step and any(query in prediction.answers for query in condition.queries)
+    ]
 
 
 def no_longer(conditions: Collection[BoundCondition], before: Facts, after: Facts) -> tuple[Proof, ...]:
@@ -99,10 +117,14 @@ def _in_doubt(verdict: Verdict, doubt: str | None) -> Verdict:
 
 
 def _foretold(report: ConditionReport, verdict: Verdict) -> ConditionReport:
+    why = verdict.why
+    if why is not None and verdict.text != report.text:
+        # Only a part of what is stated is not known: which one is half the answer.
+        why = f"{verdict.text} ({why})"
     return replace(
         report,
         predicted=verdict.status,
         predicted_expected=verdict.expected,
         predicted_observed=verdict.observed,
-        predicted_why=verdict.why,
+        predicted_why=why,
     )
