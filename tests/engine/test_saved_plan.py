@@ -195,10 +195,22 @@ class TestVariablesAndNodes:
 
     def test_a_node_comes_back_as_the_inventory_had_it(self):
         node = Node(
-            name=NodeName("gpu"), host="h", port=22, user="u", identity_file="k", known_hosts="n", jump="j",
-            become=True, transport=Transport.COMMAND, command=("kubectl", "exec"), python="p", labels={"a": "b"}, groups=("g",),
-            at=AT, variables={"v": variable("x")},
-        )  # fmt: skip
+            name=NodeName("gpu"),
+            host="h",
+            port=22,
+            user="u",
+            identity_file="k",
+            known_hosts="n",
+            jump="j",
+            become=True,
+            transport=Transport.COMMAND,
+            command=("kubectl", "exec"),
+            python="p",
+            labels={"a": "b"},
+            groups=("g",),
+            at=AT,
+            variables={"v": variable("x")},
+        )
         kept = PlannedNode(
             node=reached(node),
             variables={"v": saved_variable(node.variables["v"], None)},
