@@ -140,7 +140,7 @@ def _legend(groups: list[Group], steps: tuple[str, ...]) -> str:
             if step.id in steps:
                 word = step.outcome.value.replace("-", " ")
                 words.setdefault(MARKS[step.outcome][0], {})[word] = None
-    said = " · ".join(f"{mark} {'/'.join(found)}" for mark, found in words.items())
+    said = ", ".join(f"{mark} {'/'.join(found)}" for mark, found in words.items())
     return f"<sub>{said}</sub>" if said else ""
 
 

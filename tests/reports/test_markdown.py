@@ -17,9 +17,9 @@ HOSTILE = (
 
 def test_golden(golden, sample):
     name, report = sample
-    if name == "many":
-        pytest.skip("forty thousand characters are read by nobody; their bounds are tested below")
-    golden(f"markdown_{name}", markdown.render(report))
+    # Of very many nodes the beginning is enough to be read; the bounds are tested below.
+    lines = markdown.render(report).splitlines(keepends=True)
+    golden(f"markdown_{name}", "".join(lines[: 12 if name == "many" else None]))
 
 
 def outside_of_code(text):
