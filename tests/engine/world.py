@@ -4,7 +4,7 @@ A session that was not told how a job ends, or that is asked what it does not kn
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from stackplan.connection.failure import ConnectionFailure
@@ -16,13 +16,13 @@ from stackplan.engine.recorder import Recorder
 from stackplan.engine.rollout import RollOut, Target
 from stackplan.engine.stop import Level, Stop
 from stackplan.model.arguments import Arguments, Value
-from stackplan.model.change import Held, State
+from stackplan.model.change import Change, Held, State
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.event import Event, RunStarted
-from stackplan.model.facts import Answer, Facts, Known, Query, Unknown
+from stackplan.model.facts import Answer, Facts, Known, Origin, Query, Unknown
 from stackplan.model.job import Command, Ending, Exited, Job
-from stackplan.model.kind import ActionKind, CannotAct, ConditionKind, Evidence
+from stackplan.model.kind import ActionKind, CannotAct, ConditionKind, Evidence, Prediction
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName
 from stackplan.model.playbook import Action, Playbook, Retries, Rollout, Step, StepId
@@ -44,6 +44,8 @@ def value_query(name: str) -> Query:
 @dataclass(frozen=True, slots=True)
 class Is(ConditionKind):
     """`name` is `value` on the node; `lasting` false leaves it out of the node's state, as a `command` would."""
+
+    foreseeable: ClassVar[bool] = True
 
     name: str
     value: str
@@ -76,6 +78,10 @@ class Is(ConditionKind):
     def headline(self, facts: Facts) -> str | None:
         return f"{self.name} node" if self.name == "gpu" else None
 
+    def traits(self, facts: Facts) -> Mapping[str, str]:
+        answer = facts[value_query(self.name)]
+        return {self.name: str(answer.value)} if isinstance(answer, Known) else {}
+
 
 @dataclass(frozen=True, slots=True)
 class CostlyIs(Is):
@@ -85,6 +91,25 @@ class CostlyIs(Is):
 
     def state(self, facts: Facts) -> State:
         return {key: Held(f"costly {held.text}", held.fingerprint) for key, held in Is.state(self, facts).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIs(Is):
+    """As `is`, but it may rest on anything, as a `command` does."""
+
+    foreseeable: ClassVar[bool] = False
+
+    def queries(self) -> tuple[Query, ...]:
+        return (open_query(self.name),)
+
+    def evaluate(self, facts: Facts) -> Verdict:
+        return Is.evaluate(self, replace(facts, answers={value_query(self.name): facts[open_query(self.name)]}))
+
+    def state(self, facts: Facts) -> State:
+        return {}
+
+    def traits(self, facts: Facts) -> Mapping[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +170,47 @@ class Set(ActionKind):
 
 
 @dataclass(frozen=True, slots=True)
+class Install(Set):
+    """Sets what a dry run of it, asked in the world that its predecessors are foretold to leave, says that it sets.
+
+    The dry run is the query `dry` and answers {name: value}, or {"error": why}; a world that was not told of it raises.
+    """
+
+    def forecast(self, facts: Facts) -> tuple[Query, ...]:
+        return (dry_query(self.name, facts),)
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        answer = facts[dry_query(self.name, facts)]
+        if not isinstance(answer, Known):
+            return Unknown("there was no dry run")
+        if "error" in answer.value:
+            failures = (Diagnosis(summary=answer.value["error"], code="SP298"),)
+            return Prediction(changes=(), answers={}, failures=failures)
+        answers = {value_query(name): Known(value) for name, value in answer.value.items()}
+        moved = {query: told for query, told in answers.items() if facts.answers.get(query) != told}
+        changes = [_change(query, facts, told) for query, told in moved.items()]
+        return Prediction(changes=tuple(sorted(changes)), answers=moved, details=(f"dry run of {self.name}",))
+
+
+def open_query(name: str) -> Query:
+    return Query("open", {"name": name})
+
+
+def dry_query(name: str, facts: Facts) -> Query:
+    """Return the dry run of `name`; it carries what is foretold of the values so far."""
+    foretold = facts.origin is Origin.PREDICTED
+    values = {query.arguments["name"]: answer.value for query, answer in facts.answers.items()
+              if query.kind == "value" and isinstance(answer, Known)}  # fmt: skip
+    return Query("dry", {"name": name, "carried": values if foretold else None})
+
+
+def _change(query: Query, facts: Facts, told: Known) -> Change:
+    before = facts.answers.get(query)
+    old = str(before.value) if isinstance(before, Known) and before.value is not None else None
+    return Change("value", str(query.arguments["name"]), old, str(told.value))
+
+
+@dataclass(frozen=True, slots=True)
 class Script(ActionKind):
     """Runs `set NAME` too, but declares nothing of what it changes."""
 
@@ -182,6 +248,9 @@ class Look(ActionKind):
     def job(self, facts: Facts) -> Job:
         return Job(())
 
+    def predict(self, facts: Facts) -> Prediction:
+        return Prediction(changes=(), answers={})
+
 
 @dataclass(frozen=True, slots=True)
 class Careful(Set):
@@ -199,8 +268,8 @@ def _state(name: str, facts: Facts) -> State:
     return {("value", name): Held(str(answer.value))} if isinstance(answer, Known) and answer.value is not None else {}
 
 
-CONDITION_KINDS = {"is": Is, "costly_is": CostlyIs, "sudo": MaySudo}
-ACTION_KINDS = {"set": Set, "script": Script, "look": Look, "careful": Careful}
+CONDITION_KINDS = {"is": Is, "costly_is": CostlyIs, "open_is": OpenIs, "sudo": MaySudo}
+ACTION_KINDS = {"set": Set, "install": Install, "script": Script, "look": Look, "careful": Careful}
 
 
 def condition(kind: str, line: int = 1, /, *, within_s=None, recheck=None, message=None, **values: Value) -> Condition:
@@ -301,10 +370,14 @@ class World:
     prints: bytes = b""
     may: bool = True
     asked: list[tuple[Query, ...]] = field(default_factory=list)
+    dry: dict[str, Callable[[Mapping[str, object]], object]] = field(default_factory=dict)
 
     def answer(self, query: Query) -> Answer:
         if query.kind == "may":
             return Known(self.may)
+        if query.kind == "dry":
+            values = query.arguments["carried"] or self.values
+            return Known(self.dry[query.arguments["name"]](values))
         name = query.arguments["name"]
         value = self.values[name]
         return value if isinstance(value, Unknown) else Known(value)
@@ -389,7 +462,7 @@ class Stage:
         self.sessions.append(session)
         return session
 
-    def play(self, book: BoundPlaybook) -> Report:
+    def play(self, book: BoundPlaybook, planned: Report | None = None) -> Report:
         """Roll the playbook out over all nodes and return the report."""
         targets = [target(name, book) for name in self.worlds]
 
@@ -412,5 +485,6 @@ class Stage:
         recorder.record(begun)
         run = Run(id="R", recorder=recorder, clock=self.clock, stop=self.stop)
         owner = LockOwner(run="R", operator="ops", host="here", playbook="story", time=self.clock.now())
-        RollOut(run, self.connect, owner, parallel=self.parallel).roll_out(targets, book.playbook.rollout)
+        roll_out = RollOut(run, self.connect, owner, parallel=self.parallel, planned=planned)
+        roll_out.roll_out(targets, book.playbook.rollout)
         return recorder.report()
