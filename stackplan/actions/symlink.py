@@ -59,7 +59,8 @@ class Symlink(ActionKind):
         end = self._end(before)
         if end is None or before.get("kind") not in ("link", "missing"):
             return Unknown("what stands there is not known")
-        after = {**before, "kind": "link", "target": end}
+        open_ = dict.fromkeys(("size", "mode", "owner", "group", "sha256", "modified_ns"))
+        after: dict[str, Plain] = {**before, **open_, "kind": "link", "target": end}
         changes = differences(self.state(facts), target_state(Known(after), self.path))
         if not changes:
             return Prediction(changes=(), answers={})
@@ -69,7 +70,7 @@ class Symlink(ActionKind):
         for asked in answers:
             if asked.kind == "file" and asked.arguments.get("path") in (self.path, path):
                 # Where the link leads is known; what is there is not, least of all when a step before makes it.
-                answers[asked] = Known({**told(facts.answers[asked]), "path": path, "exists": None, "link": end})
+                answers[asked] = Known({"path": path, "exists": None, "link": end})
         answers.update({it: Known(after) for it in (query.asked_by(facts.user),)})
         return Prediction(changes=changes, answers=answers)
 

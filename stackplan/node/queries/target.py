@@ -19,6 +19,7 @@ from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
 
+STATUS = "/proc/self/status"
 HASHED_UP_TO = 64 * 1024 * 1024
 
 
@@ -41,7 +42,7 @@ def _new_file() -> dict[str, Any]:
 def _umask() -> int | None:
     """Return the umask, read: to ask the system call for it is to change it for a moment."""
     try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        with open(STATUS, encoding="ascii", errors="replace") as status:
             match = re.search(r"^Umask:\s*([0-7]+)", status.read(), re.MULTILINE)
     except OSError:
         return None
