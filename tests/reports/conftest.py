@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackplan.model.change import Change
-from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.location import Location
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import (
@@ -209,6 +209,70 @@ def _plan() -> Report:
     return report(pending, replace(pending, node="gpu-02"), command="plan", outcome=NodeOutcome.PENDING)
 
 
+def _foretold() -> Report:
+    """A plan that predicts: a change, a diff, a warning, a part that stays open, a regression; nodes that differ."""
+    held = {"predicted": Status.HELD, "predicted_observed": "13.0"}
+    open_ = {"predicted": Status.UNKNOWN, "predicted_why": "not known before torch is changed"}
+    torch_step = replace(
+        NO_OP,
+        outcome=StepOutcome.WOULD_CHANGE,
+        reason=None,
+        diagnoses=(),
+        duration_s=None,
+        predicted=CHANGES[:3],
+        conditions=(
+            replace(torch(), **held),
+            replace(torch(Status.HELD), text="~/ml-env intact", **open_),
+            replace(torch(), text="torch with code for sm_120", observed="sm_90", **open_),
+            replace(torch(Status.UNKNOWN), text="import torch", **held),
+        ),
+    )
+    profile = StepReport(
+        id="profile",
+        outcome=StepOutcome.WOULD_CHANGE,
+        action=ActionReport(kind="file", command="write /etc/profile.d/cuda.sh, 42 B"),
+        predicted=(Change("file", "/etc/profile.d/cuda.sh", "file, mode 0644", "file, mode 0600"),),
+        details=("--- /etc/profile.d/cuda.sh", "+++ /etc/profile.d/cuda.sh", "@@ -1 +1,2 @@", "   indented", "+new"),
+    )
+    weak = replace(
+        TOOLKIT,
+        predicted=(),
+        diagnoses=(
+            Diagnosis(severity=Severity.WARNING, summary="The postconditions are too weak.", remedy="State more."),
+        ),
+    )
+    app = StepReport(
+        id="app",
+        outcome=StepOutcome.WOULD_FAIL,
+        reason=Reason.REGRESSION,
+        message="would break `torch`: torch built for CUDA 13.0",
+        action=replace(INSTALL, command="uv pip install app"),
+        predicted=(Change("package", "torch", "2.11.0+cu130", "2.10.0+cu128"),),
+        conditions=(replace(nvcc(), predicted=Status.NOT_HELD, predicted_observed="12.8", predicted_expected="13.0"),),
+        broke=Broken(step="torch", conditions=(torch(),)),
+    )
+    no_op = replace(
+        NO_OP,
+        outcome=StepOutcome.WOULD_FAIL,
+        duration_s=None,
+        predicted=(),
+        conditions=(replace(torch(), predicted=Status.NOT_HELD, predicted_observed="12.8", predicted_expected="13.0"),),
+    )
+    left = StepReport(
+        id="tune", outcome=StepOutcome.WOULD_CHANGE, message="unknown until applied: its effects are not declared"
+    )
+    first = node(
+        "gpu-01", weak, torch_step, profile, left, app, REST[1],
+        outcome=NodeOutcome.FAILED, stopped_at="app", reason=Reason.REGRESSION, traits={"driver": "580", "uv": "0.13"},
+    )  # fmt: skip
+    second = replace(first, node="gpu-02", traits={"driver": "580"})
+    third = node(
+        "gpu-03", no_op,
+        outcome=NodeOutcome.FAILED, stopped_at="torch", reason=Reason.NO_OP, traits={"driver": "570", "uv": "0.13"},
+    )  # fmt: skip
+    return report(first, second, third, command="plan", outcome=NodeOutcome.FAILED)
+
+
 def _verify() -> Report:
     held = StepReport(id="cuda-toolkit", outcome=StepOutcome.HELD, conditions=(nvcc(),))
     not_held = StepReport(id="torch", outcome=StepOutcome.NOT_HELD, conditions=(torch(), nvcc()))
@@ -236,6 +300,7 @@ SAMPLES: dict[str, Callable[[], Report]] = {
     "unreachable": _unreachable,
     "satisfied": _satisfied,
     "plan": _plan,
+    "foretold": _foretold,
     "verify": _verify,
     "many": _many,
     "no_node": report,
