@@ -9,7 +9,7 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -55,6 +55,7 @@ class Expression:
     names: frozenset[str]
     native: bool
     _compiled: jinja2.Template
+    _around: tuple[str, str] = ("", "")
 
     def value(self, variables: Mapping[str, Any]) -> Value:
         """Return what it yields: the value itself when it is exactly one expression, else a text. Raise BadTemplate."""
@@ -73,7 +74,10 @@ class Expression:
             result = context.vars[_RESULT]
             if isinstance(result, Undefined):
                 str(result)
-            return plain(result, [MOST_PARTS])
+            value = plain(result, [MOST_PARTS])
+            before, after = self._around
+            # White space around a list or a number means nothing; of a text it is a part, such as a file's last newline.
+            return f"{before}{value}{after}" if isinstance(value, str) else value
 
     def holds(self, variables: Mapping[str, Any]) -> bool:
         """Return whether what it yields is true. Raise BadTemplate, also for a text, which would always be true."""
@@ -93,7 +97,8 @@ def template(text: str) -> Expression:
     """Return the template that a text is. Raise BadTemplate when it is none."""
     with _worded_syntax(text):
         parsed = _parsed(text)
-        return _compiled(parsed, _only_expression(parsed))
+        around = (text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :])
+        return replace(_compiled(parsed, _only_expression(parsed)), _around=around)
 
 
 @lru_cache(maxsize=1024)

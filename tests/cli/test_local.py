@@ -19,7 +19,7 @@ vars:
 steps:
   - id: greet
     why: people want to be greeted
-    file: {path: ~/motd, content: "{{ greeting }} all\\n", mode: 0644}
+    file: {path: ~/motd, content: "{{ greeting }}\\n", mode: 0644}
     postconditions:
       - file: {path: ~/motd, mode: 0644, content: {contains: "{{ greeting }}"}}
   - id: bow
@@ -83,7 +83,7 @@ def test_the_whole_way(stackplan, playbook, home):
     ended = stackplan("apply", "motd.yaml", "--local", "--yes", "--format", "json")
     assert ended.returncode == 0, ended.stderr
     assert outcomes(report(ended)) == ["changed", "changed"]
-    assert (home / "motd").read_text() == "hello all\n"
+    assert (home / "motd").read_text() == "hello\n"
     assert (home / "motd").stat().st_mode & 0o777 == 0o644
 
     ended = stackplan("apply", "motd.yaml", "--local", "--yes", "--format", "json")
@@ -122,11 +122,11 @@ def test_variables_and_steps_from_the_command_line(stackplan, playbook, home, pr
     (project / "more.yaml").write_text("greeting: hey\n")
     ended = stackplan("apply", "motd.yaml", "--local", "--yes", "--step", "greet", "--vars", "more.yaml")
     assert ended.returncode == 0, ended.stderr
-    assert (home / "motd").read_text() == "hey all\n"
+    assert (home / "motd").read_text() == "hey\n"
     assert not (home / "bow").exists()
     ended = stackplan("apply", "motd.yaml", "--local", "--yes", "--from", "bow", "--var", "greeting=hi")
     assert ended.returncode == 0, ended.stderr
-    assert (home / "motd").read_text() == "hey all\n"
+    assert (home / "motd").read_text() == "hey\n"
     assert (home / "bow").exists()
 
 

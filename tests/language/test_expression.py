@@ -11,6 +11,7 @@ from stackplan.language.sandbox import BadTemplate
     [
         ("{{ a }}", {"a": "13.0"}, "13.0"),
         (" {{ a }}\n", {"a": ("x", "y")}, ("x", "y")),
+        (" {{ a }}\n", {"a": "x"}, " x\n"),
         ("{{ a }}", {"a": None}, None),
         ("{{ a }}", {"a": {"b": True}}, {"b": True}),
         ("is {{ a }} {{ none }}", {"a": True}, "is true "),
