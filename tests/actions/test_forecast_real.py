@@ -127,6 +127,12 @@ def seeds(tmp_path_factory):
     return tmp_path_factory.mktemp("seeds")
 
 
+@pytest.fixture(autouse=True)
+def _state(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("NETRC", "/dev/null/none")
+
+
 @pytest.fixture
 def make_node(tmp_path, arguments, facts, index, seeds):
     """Return a node whose environment holds torch 2.10.0+cu128, with uv alone or pip alone."""

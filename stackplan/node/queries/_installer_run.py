@@ -103,7 +103,10 @@ class Installer:
     def locate(self, invocation: dict[str, Any], pins: dict[str, str]) -> str:
         """Return uv's lock of exactly these versions; an empty text where this uv cannot tell or does not find them."""
         stdin = "".join(f"{name}=={version}\n" for name, version in pins.items())
-        ran = self._start(invocation, stdin.encode())
+        # Offline first: the dry run has just put into uv's cache what it takes, and no index is asked again.
+        ran = self._start(dict(invocation, argv=[*invocation["argv"], "--offline"]), stdin.encode())
+        if ran.exit_code != 0:
+            ran = self._start(invocation, stdin.encode())
         return ran.text() if ran.exit_code == 0 else ""
 
     def python_version(self) -> str:

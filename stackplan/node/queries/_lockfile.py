@@ -15,18 +15,20 @@ import re
 import urllib.parse
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
-_PLACE = re.compile(rf"\b(?:url|path) = ({_TEXT})")
+_PLACE = re.compile(rf'\b(?:url|path) = ({_TEXT})(?:[^{{}}]*hashes = \{{ sha256 = "([0-9a-f]{{64}})")?')
 _NAME = re.compile(rf"^name = ({_TEXT})", re.MULTILINE)
 
 
-def places(text: str, python_version: str) -> dict[str, str]:
-    """Return by canonical name the address or path that fits this machine and Python best; wheels before sources."""
+def places(text: str, python_version: str) -> dict[str, tuple[str, str]]:
+    """Return by canonical name the address or path that fits this machine and Python best, wheels before sources, with
+    its SHA-256, or an empty text where the lock has none.
+    """
     found = {}
     for block in re.split(r"^\[\[packages\]\]\s*$", text, flags=re.MULTILINE)[1:]:
         name = _NAME.search(block)
-        offered = [str(json.loads(match)) for match in _PLACE.findall(block)]
+        offered = [(str(json.loads(place)), digest) for place, digest in _PLACE.findall(block)]
         if name and offered:
-            found[str(json.loads(name.group(1)))] = min(offered, key=lambda place: _distance(place, python_version))
+            found[str(json.loads(name.group(1)))] = min(offered, key=lambda it: _distance(it[0], python_version))
     return found
 
 

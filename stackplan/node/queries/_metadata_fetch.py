@@ -15,6 +15,7 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Mapping
 
+from stackplan.node.queries import _metadata_store
 from stackplan.node.queries._web import NoAnswer, Remote, get
 from stackplan.node.queries.distributions import headers
 
@@ -23,12 +24,15 @@ LARGEST = 2 * 1024 * 1024
 WHOLE = 32 * 1024 * 1024
 
 
-def described(places: Mapping[str, str], users: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return by name what the wheels at `places` (addresses or paths) say; `why` where that could not be read."""
+def described(places: Mapping[str, tuple[str, str]], users: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return by name what the wheels at `places` say; `why` where that could not be read.
+
+    A place is an address or a path, and the SHA-256 of what is there, or an empty text.
+    """
     if not places:
         return {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = pool.map(lambda place: _described(place, users), places.values())
+        found = pool.map(lambda it: _described(it[0], it[1], users), places.values())
         return dict(zip(places, found))
 
 
@@ -51,10 +55,13 @@ def wheel_folder(place: str) -> str | None:
     return match.group(1) + ".dist-info" if match else None
 
 
-def _described(place: str, users: Mapping[str, str]) -> dict[str, Any]:
+def _described(place: str, sha256: str, users: Mapping[str, str]) -> dict[str, Any]:
     folder = wheel_folder(place)
     if folder is None:
         return {"why": "it has to be built from source, and tells what it requires only then"}
+    known = _metadata_store.kept(sha256) if sha256 else None
+    if known is not None:
+        return dict(known, folder=folder, why=None)
     try:
         text = _metadata(place, users).decode("utf-8", "replace")
     except NoAnswer as error:
@@ -64,6 +71,8 @@ def _described(place: str, users: Mapping[str, str]) -> dict[str, Any]:
     about = from_text(text)
     if not about["name"] or not about["version"]:
         return {"why": "its metadata names no version"}
+    if sha256:
+        _metadata_store.keep(sha256, about)
     return dict(about, folder=folder, why=None)
 
 

@@ -7,6 +7,7 @@ predicted changes of the steps before, and the environment itself is not touched
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import stat
@@ -19,6 +20,7 @@ from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries import _environment
 from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
 
+MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own is made in it, for this user alone
 PREFIX = "stackplan-shadow-"
 LEFT_OVER_AFTER_S = 3600.0
 # Of a dist-info folder: what resolvers look at. RECORD, most of its bytes, is for removing files.
@@ -27,9 +29,12 @@ _EGG_FILES = ("PKG-INFO", "requires.txt", "top_level.txt")
 
 
 @contextlib.contextmanager
-def folder(context: Context) -> Iterator[str]:
-    """Yield a new folder for a shadow, readable by this user alone; it is gone afterwards, whatever happens."""
-    path = _made(context)
+def folder(context: Context, key: str) -> Iterator[str]:
+    """Yield a new folder for a shadow, readable by this user alone; it is gone afterwards, whatever happens.
+
+    Shadows of one `key` stand in the same place where it is free: uv remembers what an interpreter told it by its path.
+    """
+    path = _made(context, f"{PREFIX}{os.geteuid()}-{hashlib.sha256(key.encode()).hexdigest()[:16]}")
     try:
         yield path
     finally:
@@ -98,9 +103,10 @@ def metadata_text(about: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _made(context: Context) -> str:
-    environment = context.environment()
-    places = [environment.get("TMPDIR"), tempfile.gettempdir(), spool.state_folder()]
+def _made(context: Context, name: str) -> str:
+    own = context.environment().get("TMPDIR")
+    # In memory where that can be: a shadow is hundreds of small files.
+    places = [own, None if own else MEMORY, tempfile.gettempdir(), spool.state_folder()]
     obstacle: OSError | None = None
     for place in places:
         if not place:
@@ -110,10 +116,20 @@ def _made(context: Context) -> str:
                 os.makedirs(place, mode=0o700, exist_ok=True)
             _sweep(place)
             # Resolved, because installers resolve it, too, and what they print is compared with it.
-            return os.path.realpath(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+            return os.path.realpath(_new_folder(place, name))
         except OSError as error:
             obstacle = error
     raise ProbeFailed(f"there is no place for temporary files: {obstacle}")
+
+
+def _new_folder(place: str, name: str) -> str:
+    path = os.path.join(place, name)
+    try:
+        os.mkdir(path, mode=0o700)
+    except FileExistsError:
+        # Another dry run of the same environment is at work, or somebody else has made it.
+        return tempfile.mkdtemp(prefix=PREFIX, dir=place)
+    return path
 
 
 def _sweep(place: str) -> None:

@@ -7,6 +7,7 @@ host that they belong to, and never stand in what is returned.
 from __future__ import annotations
 
 import base64
+import functools
 import http.client
 import io
 import os
@@ -105,7 +106,7 @@ def _opener() -> urllib.request.OpenerDirector:
     for handler in (
         urllib.request.ProxyHandler(),
         urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPSHandler(context=_certificates()),
         urllib.request.HTTPDefaultErrorHandler(),
         urllib.request.HTTPErrorProcessor(),
         _Redirects(),
@@ -113,6 +114,12 @@ def _opener() -> urllib.request.OpenerDirector:
     ):
         opener.add_handler(handler)
     return opener
+
+
+@functools.lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """Return the one context of all requests: to read the certificates takes longer than most answers."""
+    return ssl.create_default_context()
 
 
 class Remote(io.RawIOBase):

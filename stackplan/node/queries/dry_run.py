@@ -13,6 +13,7 @@ Shape: `{"path", "refused": null | {"stage", "reason", "output", "exit_code"}, "
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -31,7 +32,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     indexes, names = arguments.get("indexes") or [], arguments.get("names") or []
     users = passwords(indexes)
     told: dict[str, Any] = {"path": context.expand(str(arguments["venv"])), "refused": None, "made": None}
-    with ThreadPoolExecutor(1) as pool, _shadow.folder(context) as folder:
+    with ThreadPoolExecutor(1) as pool, _shadow.folder(context, _key(arguments)) as folder:
         # The indexes are asked while the installer thinks.
         asked = pool.submit(_index.findings, indexes, names, users)
         installer = Installer(arguments, os.path.join(folder, "environment"), told["path"], context)
@@ -41,6 +42,13 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
             told.update(refused=refused.told(), changes=[], metadata={})
         told.update(index_checked=bool(indexes and names), index_findings=asked.result())
     return told
+
+
+def _key(arguments: dict[str, Any]) -> str:
+    """Return what tells shadows with other interpreters apart."""
+    make = arguments.get("make") or (arguments.get("carried") or {}).get("make") or {}
+    interpreter = os.path.realpath(os.path.join(str(arguments["venv"]), "bin", "python"))
+    return json.dumps([arguments["venv"], interpreter, make.get("argv")])
 
 
 def _forecast(
@@ -80,18 +88,18 @@ def _uv_metadata(
     wanted = {row["name"]: row["after"] for row in changes if row["after"] is not None}
     if not wanted:
         return {}
-    given = {place: place for place in arguments.get("places") or []}
+    given = {place: (place, "") for place in arguments.get("places") or []}
     named = {about["name"]: (about, place) for place, about in described(given, users).items() if about.get("name")}
     by_place = {distributions.canonical(name): pair for name, pair in named.items()}
     elsewhere = {name: version for name, version in wanted.items() if name not in by_place}
-    located: dict[str, str] = {}
+    located: dict[str, tuple[str, str]] = {}
     if elsewhere and arguments.get("locate"):
         text = installer.locate(arguments["locate"], elsewhere)
         located = places_of(text, installer.python_version())
     told = described({name: located[name] for name in elsewhere if name in located}, users)
     found = {}
     for name in wanted:
-        about, place = by_place.get(name) or (told.get(name) or {"why": _UNTOLD}, located.get(name))
+        about, place = by_place.get(name) or (told.get(name) or {"why": _UNTOLD}, located.get(name, (None, ""))[0])
         found[name] = dict(
             about, url=without_user(place) if place and "://" in place else place, direct=name in by_place
         )

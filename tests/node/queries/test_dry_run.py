@@ -17,6 +17,7 @@ from stackplan.node.queries import _index, _installer_run, _lockfile, _metadata_
 METADATA = (
     "Metadata-Version: 2.4\nName: torch\nVersion: 2.11.0\nRequires-Dist: numpy>=2\nProvides-Extra: all\n\nLong.\n"
 )
+DIGEST = "0a" * 32
 LOCK = """lock-version = "1.0"
 
 [[packages]]
@@ -30,7 +31,7 @@ wheels = [
 [[packages]]
 name = "demo"
 version = "1.0"
-sdist = { url = "https://x/demo-1.0.tar.gz", hashes = { sha256 = "00" } }
+sdist = { url = "https://x/demo-1.0.tar.gz", size = 3, hashes = { sha256 = "DIGEST" } }
 
 [[packages]]
 name = "local"
@@ -83,6 +84,7 @@ class Files(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("NETRC", "/dev/null/none")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as made:
         made.files, made.asked, made.ranges = {}, [], True
         made.address = f"http://127.0.0.1:{made.server_address[1]}"
@@ -109,7 +111,7 @@ def wheel(tmp_path):
 def test_metadata_beside_the_wheel_is_taken(server):
     server.files["/torch-2.11.0+cu130-py3-none-any.whl.metadata"] = METADATA.encode()
     place = f"{server.address}/torch-2.11.0+cu130-py3-none-any.whl#sha256=00"
-    assert _metadata_fetch.described({"torch": place}, {})["torch"] == {
+    assert _metadata_fetch.described({"torch": (place, "")}, {})["torch"] == {
         "name": "torch",
         "version": "2.11.0",
         "requires": ["numpy>=2"],
@@ -123,7 +125,7 @@ def test_metadata_beside_the_wheel_is_taken(server):
 
 def test_metadata_is_read_from_inside_by_parts(server, wheel):
     server.files[f"/{wheel.name}"] = wheel.read_bytes()
-    told = _metadata_fetch.described({"torch": f"{server.address}/{wheel.name}"}, {})
+    told = _metadata_fetch.described({"torch": (f"{server.address}/{wheel.name}", "")}, {})
     assert told["torch"]["requires"] == ["numpy>=2"]
     assert all(span for path, span in server.asked if path.endswith(".whl")), "never the whole wheel"
 
@@ -131,7 +133,7 @@ def test_metadata_is_read_from_inside_by_parts(server, wheel):
 def test_a_server_without_ranges_gives_the_whole_of_a_small_wheel_and_a_file_is_read_in_place(server, wheel):
     server.ranges = False
     server.files[f"/{wheel.name}"] = wheel.read_bytes()
-    places = {"far": f"{server.address}/{wheel.name}", "near": str(wheel), "url": f"file://{wheel}"}
+    places = {"far": (f"{server.address}/{wheel.name}", ""), "near": (str(wheel), ""), "url": (f"file://{wheel}", "")}
     told = _metadata_fetch.described(places, {})
     assert [told[it]["requires"] for it in places] == [["numpy>=2"]] * 3
 
@@ -145,12 +147,25 @@ def test_a_server_without_ranges_gives_the_whole_of_a_small_wheel_and_a_file_is_
     ],
 )
 def test_what_tells_nothing_says_why(place, why):
-    assert why in _metadata_fetch.described({"demo": place}, {})["demo"]["why"]
+    assert why in _metadata_fetch.described({"demo": (place, "")}, {})["demo"]["why"]
+
+
+def test_what_a_wheel_of_known_digest_said_is_not_asked_again(server, wheel, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    server.files[f"/{wheel.name}"] = wheel.read_bytes()
+    places = {"torch": (f"{server.address}/{wheel.name}", DIGEST)}
+    first = _metadata_fetch.described(places, {})
+    count = len(server.asked)
+    assert _metadata_fetch.described(places, {}) == first
+    assert (len(server.asked), count > 0) == (count, True)
+    (kept,) = (tmp_path / "state").rglob(DIGEST)
+    kept.write_text("{")
+    assert _metadata_fetch.described(places, {}) == first
 
 
 def test_a_torn_wheel_says_why(server):
     server.files["/demo-1.0-py3-none-any.whl"] = b"PK\x03\x04 and no more"
-    told = _metadata_fetch.described({"demo": f"{server.address}/demo-1.0-py3-none-any.whl"}, {})
+    told = _metadata_fetch.described({"demo": (f"{server.address}/demo-1.0-py3-none-any.whl", "")}, {})
     assert "not a zip file" in told["demo"]["why"]
 
 
@@ -177,10 +192,10 @@ def test_an_index_that_wants_a_user_is_not_judged_where_netrc_may_hold_one(serve
 
 def test_places_of_a_lock():
     machine = os.uname().machine
-    assert _lockfile.places(LOCK.replace("MACHINE", machine), "3.11.7") == {
-        "torch": f"https://x/torch-2.11.0%2Bcu130-cp311-cp311-manylinux_2_28_{machine}.whl",
-        "demo": "https://x/demo-1.0.tar.gz",
-        "local": "/w/local-1.0-py3-none-any.whl",
+    assert _lockfile.places(LOCK.replace("MACHINE", machine).replace("DIGEST", DIGEST), "3.11.7") == {
+        "torch": (f"https://x/torch-2.11.0%2Bcu130-cp311-cp311-manylinux_2_28_{machine}.whl", ""),
+        "demo": ("https://x/demo-1.0.tar.gz", DIGEST),
+        "local": ("/w/local-1.0-py3-none-any.whl", ""),
     }
     assert _lockfile.places("", "3.11.7") == {}
 
@@ -232,7 +247,7 @@ def test_a_pip_that_is_not_there_cannot_tell(environment, programs, context):
 def test_a_refusal_is_told_in_the_words_of_the_environment_and_the_shadow_is_gone(
     environment, programs, context, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(_shadow.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(_shadow, "MEMORY", str(tmp_path))
     programs.write("uv", 'echo "error: no torch for $5" >&2; exit 1')
     install = {"argv": [str(programs.folder / "uv"), "pip", "install", "torch", "--python", "{shadow}/bin/python"]}
     told = ask(environment, programs, context, install=install)
@@ -266,12 +281,12 @@ def test_the_shadow_holds_metadata_alone_and_carries_changes(environment, progra
 
 
 def test_what_a_killed_dry_run_left_behind_is_cleared_away(context, tmp_path, monkeypatch):
-    monkeypatch.setattr(_shadow.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(_shadow, "MEMORY", str(tmp_path))
     old, new = tmp_path / "stackplan-shadow-old", tmp_path / "stackplan-shadow-new"
     for path in (old, new):
         path.mkdir()
     os.utime(old, (0, 0))
-    with _shadow.folder(context()) as made:
+    with _shadow.folder(context(), "key") as made:
         assert Path(made).is_dir()
     assert (old.exists(), new.exists(), Path(made).exists()) == (False, True, False)
 
