@@ -2,17 +2,30 @@
 
 ConnectionFailure
     NodeUnreachable         no way to the node: name, address, port, time limit; trying again may help
+        ConnectingCut       something answered and then closed the connection; trying again at once may help
     HostKeyUnknown          nobody has vouched for the key that it shows
     HostKeyChanged          it shows another key than the one on record
     AuthenticationRefused
     NodeProgramMissing      the login works, the node program does not answer
         PythonTooOld
+        PythonUnusable      there is none, or it may not be executed
+        SudoRefused
+        ShellEnded          with an exit status, for a reason that is not known
+        ProgramSilent       within the time that it had
     ConnectionLost          it was there and is gone
     NodeProgramFailed       the node program could not do what it was asked
     Locked                  another run holds the node
 """
 
 from stackplan.connection.lock_owner import LockOwner
+
+_MOST_PRINTED = 2000
+
+
+def bounded(printed: str) -> str:
+    """Return the end of what a node printed, as much of it as a message may hold."""
+    left_out = len(printed) - _MOST_PRINTED
+    return printed if left_out <= 0 else f"[{left_out} characters before this]\n{printed[-_MOST_PRINTED:]}"
 
 
 class ConnectionFailure(Exception):
@@ -25,6 +38,10 @@ class ConnectionFailure(Exception):
 
 
 class NodeUnreachable(ConnectionFailure):
+    pass
+
+
+class ConnectingCut(NodeUnreachable):
     pass
 
 
@@ -41,14 +58,41 @@ class AuthenticationRefused(ConnectionFailure):
 
 
 class NodeProgramMissing(ConnectionFailure):
-    """`printed` is what came instead of the node program's answer: profiles, shells and sudo speak there."""
+    """`printed` is the end of what came instead of the node program's answer: profiles, shells and sudo speak there.
+
+    `what` is the summary without it.
+    """
 
     def __init__(self, summary: str, remedy: str | None = None, *, printed: str = "") -> None:
-        super().__init__(f"{summary}; the node printed:\n{printed}" if printed else summary, remedy)
-        self.printed = printed
+        shown = bounded(printed)
+        super().__init__(f"{summary}; the node printed:\n{shown}" if shown else summary, remedy)
+        self.what = summary
+        self.printed = shown
 
 
 class PythonTooOld(NodeProgramMissing):
+    pass
+
+
+class PythonUnusable(NodeProgramMissing):
+    pass
+
+
+class SudoRefused(NodeProgramMissing):
+    pass
+
+
+class ShellEnded(NodeProgramMissing):
+    def __init__(self, status: int, printed: str) -> None:
+        super().__init__(
+            f"the login works, but instead of the node program the shell ended with exit status {status}",
+            "look at the login's shell and profile: they must let `/bin/sh -c …` run",
+            printed=printed,
+        )
+        self.status = status
+
+
+class ProgramSilent(NodeProgramMissing):
     pass
 
 

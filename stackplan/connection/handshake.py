@@ -10,7 +10,11 @@ from stackplan.connection.failure import (
     ConnectionFailure,
     ConnectionLost,
     NodeProgramMissing,
+    ProgramSilent,
     PythonTooOld,
+    PythonUnusable,
+    ShellEnded,
+    SudoRefused,
 )
 from stackplan.connection.stream import ByteStream, StreamBroken, Tail
 from stackplan.node.boot import REPORT
@@ -41,8 +45,11 @@ class Opened:
     waiting: tuple[Any, ...]
 
 
-def open_program(stream: ByteStream, bundle: bytes, timeout_s: float) -> Opened:
-    """Send the node program and its first request in one go, and return its greeting. Raise ConnectionFailure."""
+def open_program(stream: ByteStream, bundle: bytes, timeout_s: float, *, become: bool = False) -> Opened:
+    """Send the node program and its first request in one go, and return its greeting. Raise ConnectionFailure.
+
+    `become`: it is started through sudo.
+    """
     nonce = secrets.token_hex(16)
     noise = Tail()
     deadline = time.monotonic() + timeout_s
@@ -53,12 +60,12 @@ def open_program(stream: ByteStream, bundle: bytes, timeout_s: float) -> Opened:
     except TimeoutError:
         why = f"the node program did not answer within {timeout_s:g} s"
         printed = _printed(noise, stream)
-        raise NodeProgramMissing(why, "look whether the login's profile waits for something", printed=printed) from None
+        raise ProgramSilent(why, "look whether the login's profile waits for something", printed=printed) from None
     except StreamBroken as error:
         _take_last_words(stream, noise, deadline)
-        raise why_missing(noise, stream, str(error)) from error
+        raise why_missing(noise, stream, str(error), become=become) from error
     except EOFError:
-        raise why_missing(noise, stream, "") from None
+        raise why_missing(noise, stream, "", become=become) from None
     except FrameInvalid as error:
         raise NodeProgramMissing(f"what answers is no node program: {error.why}", printed=repr(error.seen)) from error
 
@@ -116,41 +123,42 @@ def _read_greeting(stream: ByteStream, rest: bytes, deadline: float) -> Opened:
 
 
 def why_missing(  # noqa: PLR0911 - a table of what nodes print, read from top to bottom
-    noise: Tail, stream: ByteStream, broken: str
+    noise: Tail, stream: ByteStream, broken: str, *, become: bool
 ) -> ConnectionFailure:
-    """Return the failure of a stream that ended before the node program spoke, from what was printed instead."""
+    """Return the failure of a stream that ended before the node program spoke, from what was printed instead.
+
+    `become`: sudo was to start it, and its words count.
+    """
     printed = _printed(noise, stream)
-    reports = [line.partition(REPORT)[2].split() for line in printed.splitlines() if REPORT in line]
+    # A server that shows the command line it was given shows the words of the reports, too, with `$p` unfilled.
+    lines = [line for line in printed.splitlines() if line.startswith(REPORT) and "$" not in line]
+    reports = [line[len(REPORT) :].split() for line in lines]
     for report in reports:
         if report[:1] == ["too-old"]:
             version = " ".join(report[2:]) or "an old Python"
             return PythonTooOld(f"{report[1]} on the node is {version}; 3.8 or newer is needed", _SET_PYTHON)
     for report in reports:
         if report[:1] == ["not-started"]:
-            return NodeProgramMissing(f"{report[1]} on the node may not be executed", _SET_PYTHON, printed=printed)
+            return PythonUnusable(f"{report[1]} on the node may not be executed", _SET_PYTHON, printed=printed)
         if report[:1] == ["no-sudo"]:
             return NodeProgramMissing(
                 "`become` needs sudo, and there is none on the node", "log in as root, or install it"
             )
         if report[:1] == ["no-python"]:
-            return NodeProgramMissing("no Python 3 was found on the node", _SET_PYTHON)
+            return PythonUnusable("no Python 3 was found on the node", _SET_PYTHON)
     if "account is currently not available" in printed:
         return NodeProgramMissing(
             "the login has no shell on the node", "give the account a shell (`chsh -s /bin/sh`)", printed=printed
         )
-    if "sudo:" in printed:
-        return NodeProgramMissing(
+    if become and "sudo:" in printed:
+        return SudoRefused(
             "sudo refused to run the node program", "allow the login NOPASSWD, or log in as root", printed=printed
         )
     status = stream.exit_status()
     if status is None:
         why = broken or "the connection was cut"
         return ConnectionLost(f"the connection ended before the node program answered: {why}")
-    return NodeProgramMissing(
-        f"the login works, but instead of the node program the shell ended with exit status {status}",
-        "look at the login's shell and profile: they must let `/bin/sh -c …` run",
-        printed=printed,
-    )
+    return ShellEnded(status, printed)
 
 
 def _printed(noise: Tail, stream: ByteStream) -> str:

@@ -1,5 +1,9 @@
 """A node over the `ssh` binary, for what only that can do (GSSAPI, PKCS#11, Match exec, exotic ProxyCommands)."""
 
+import re
+import subprocess
+
+from stackplan.connection.failure import HostKeyUnknown
 from stackplan.connection.options import ConnectOptions
 from stackplan.connection.process import ProcessStream
 from stackplan.model.node import Node
@@ -48,3 +52,38 @@ def arguments(node: Node, options: ConnectOptions) -> list[str]:
 def openssh(node: Node, shell_command: str, options: ConnectOptions) -> ProcessStream:
     """Start `ssh`. Raise NodeUnreachable when there is none here; the rest shows when nobody answers."""
     return ProcessStream([*arguments(node, options), shell_command])
+
+
+def shown_key(node: Node, options: ConnectOptions) -> str | None:
+    """Return the key that a host shows, as `ssh-ed25519 SHA256:…`, or None where that cannot be found out.
+
+    `ssh` tells it only when it is asked to be verbose. Nobody is logged in: the host is not trusted.
+    """
+    argv = arguments(node, options)
+    argv.insert(1, "-v")
+    try:
+        ran = subprocess.run(
+            [*argv, "true"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=2 * options.connect_timeout_s,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # debug1: Server host key: ssh-ed25519 SHA256:3u0Hf…
+    found = re.findall(r"Server host key: (\S+ SHA256:\S+)", ran.stderr.decode("utf-8", "replace"))
+    # Of a chain of jump hosts the last one that was asked is the one that is not known.
+    return found[-1] if found else None
+
+
+def key_unknown(where: str, shown: str | None) -> HostKeyUnknown:
+    if shown is None:
+        return HostKeyUnknown(
+            f"no file of known hosts has a key of {where}",
+            "`ssh` there by hand shows its fingerprint; compare it, then run again with `--accept-new`",
+        )
+    return HostKeyUnknown(
+        f"no file of known hosts has a key of {where}; it shows {shown}",
+        "compare the fingerprint, then run again with `--accept-new`",
+    )

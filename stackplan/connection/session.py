@@ -43,13 +43,15 @@ class Session:
         self._mailbox.deliver(list(opened.waiting))
 
     @classmethod
-    def open(cls, stream: ByteStream, bundle: bytes, timeout_s: float, silence_s: float = SILENCE_S) -> Self:
+    def open(
+        cls, stream: ByteStream, bundle: bytes, timeout_s: float, silence_s: float = SILENCE_S, *, become: bool = False
+    ) -> Self:
         """Send the node program and return the session when it greets; the stream is closed when it does not.
 
-        Raise ConnectionFailure.
+        `become`: it is started through sudo. Raise ConnectionFailure.
         """
         try:
-            return cls(stream, open_program(stream, bundle, timeout_s), silence_s)
+            return cls(stream, open_program(stream, bundle, timeout_s, become=become), silence_s)
         except BaseException:
             stream.close()
             raise

@@ -16,7 +16,7 @@ from stackplan.connection import known_hosts
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.connection.hostkeys import HostKeys, files_for
 from stackplan.connection.options import ConnectOptions
-from stackplan.connection.ssh_failure import exec_refused, named
+from stackplan.connection.ssh_failure import KeyFileUnusable, exec_refused, named
 from stackplan.connection.stream import StreamBroken, Tail
 from stackplan.model.node import Node
 
@@ -42,6 +42,8 @@ class SshStream:
         try:
             self._channel.exec_command(shell_command)
         except (paramiko.SSHException, TimeoutError) as error:
+            if not transport.is_active():
+                raise
             self._channel.close()
             raise exec_refused(str(error)) from error
         self.execs = 1
@@ -49,16 +51,17 @@ class SshStream:
     def read(self, size: int, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
         while True:
-            self._take_stderr()
             # In slices, so that a flood on the error stream is taken in and cannot fill the channel's window.
             self._channel.settimeout(max(0.001, min(_SLICE_S, deadline - time.monotonic())))
             try:
+                self._take_stderr()
                 return self._channel.recv(size)
             except TimeoutError:
                 if time.monotonic() >= deadline:
                     raise
-            except (OSError, paramiko.SSHException) as error:
-                raise StreamBroken(str(error) or type(error).__name__) from error
+            except Exception as error:
+                # A transport that dies raises anything: EOFError, OSError, paramiko's own.
+                raise StreamBroken(str(error) or "the connection is closed") from error
 
     def write(self, data: bytes, timeout_s: float) -> None:
         view = memoryview(data)
@@ -68,7 +71,7 @@ class SshStream:
                 view = view[self._channel.send(bytes(view[:WINDOW])) :]
             except TimeoutError:
                 raise
-            except (OSError, paramiko.SSHException) as error:
+            except Exception as error:
                 raise StreamBroken(str(error) or "the connection is closed") from error
 
     def _take_stderr(self) -> None:
@@ -79,7 +82,7 @@ class SshStream:
             self._tail.add(data)
 
     def stderr_tail(self) -> str:
-        with contextlib.suppress(OSError, paramiko.SSHException):
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
             self._take_stderr()
         return self._tail.text()
 
@@ -98,6 +101,7 @@ class SshStream:
 def ssh(node: Node, shell_command: str, options: ConnectOptions) -> SshStream:
     """Connect and start the command. Raise ConnectionFailure."""
     where = _address(node)
+    began = time.monotonic()
     connection = None
     try:
         connection = _connection(node, options)
@@ -110,7 +114,7 @@ def ssh(node: Node, shell_command: str, options: ConnectOptions) -> SshStream:
     except Exception as error:
         # paramiko and fabric raise anything from OSError to bare Exception for a bad key file or a bad server.
         _close_failed(connection)
-        raise named(error, node, where, options) from error
+        raise named(error, node, where, options, time.monotonic() - began) from error
 
 
 def _connection(node: Node, options: ConnectOptions) -> fabric.Connection:
@@ -127,8 +131,7 @@ def _connection(node: Node, options: ConnectOptions) -> fabric.Connection:
         gateway = fabric.Connection(hop, config=config, gateway=gateway, connect_kwargs=dict(arguments))
     if node.identity_file is not None:
         path = Path(node.identity_file).expanduser()
-        if not path.exists():
-            raise FileNotFoundError(2, "there is no such identity file", str(path))
+        _check_key_file(path)
         arguments.update(key_filename=str(path), look_for_keys=False)
     connection = fabric.Connection(
         node.host or node.name,
@@ -146,6 +149,27 @@ def _connection(node: Node, options: ConnectOptions) -> fabric.Connection:
         hop.connect_kwargs["timeout"] = options.connect_timeout_s
         _check_keys(hop, own, options)
     return connection
+
+
+def _check_key_file(path: Path) -> None:
+    """Raise KeyFileUnusable for a file that holds no private key.
+
+    One that has a passphrase, or is a certificate, is left to whoever logs in with it.
+    """
+    if path.name.endswith("-cert.pub"):
+        return
+    try:
+        paramiko.PKey.from_path(path)
+    except paramiko.PasswordRequiredException:
+        return
+    except OSError as error:
+        why = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        raise KeyFileUnusable(str(path), why) from error
+    except Exception as error:
+        # paramiko raises anything for what is no key: SSHException, ValueError, struct.error, TypeError.
+        if "assword" in str(error) or "encrypted" in str(error):
+            return
+        raise KeyFileUnusable(str(path), "it is no private key that can be read") from error
 
 
 def _chain(connection: Any) -> Iterator[fabric.Connection]:
@@ -215,6 +239,9 @@ def close(connection: fabric.Connection) -> None:
     """Close a connection and its jump hosts, whatever state they are in."""
     for hop in _chain(connection):
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            if (transport := hop.client.get_transport()) is not None:
+                # A handshake that breaks off leaves paramiko's timer running for as long as it might have taken.
+                transport.packetizer.complete_handshake()
             hop.client.close()
 
 

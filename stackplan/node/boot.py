@@ -67,7 +67,7 @@ def shell_command(python: str | None = None, *, become: bool = False) -> str:
     sudo = (
         f'[ "$(id -u)" = 0 ] || s="sudo -n -H"; '
         f'[ -z "$s" ] || command -v sudo >/dev/null 2>&1 || '
-        f'{{ echo "{REPORT} no-sudo"; exit 96; }}; '
+        f'{{ echo; echo "{REPORT} no-sudo"; exit 96; }}; '
         if become
         else ""
     )
@@ -76,10 +76,10 @@ def shell_command(python: str | None = None, *, become: bool = False) -> str:
         'command -v "$p" >/dev/null 2>&1 || continue; '
         f'$s "$p" -I -u -c "{BOOT}"; r=$?; '
         'case $r in 99) o=1; v=$("$p" -V 2>&1); '
-        f'echo "{REPORT} too-old $p $v";; '
-        f'126|127) d=1; echo "{REPORT} not-started $p";; '
+        f'echo; echo "{REPORT} too-old $p $v";; '
+        f'126|127) d=1; echo; echo "{REPORT} not-started $p";; '
         "*) exit $r;; esac; done; "
-        f'[ "$o$d" ] || echo "{REPORT} no-python"; exit 97\''
+        f'[ "$o$d" ] || {{ echo; echo "{REPORT} no-python"; }}; exit 97\''
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from stackplan.connection.connect import ConnectOptions, connect
 from stackplan.connection.failure import (
     AuthenticationRefused,
-    ConnectionFailure,
+    ConnectingCut,
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
@@ -26,6 +26,7 @@ from stackplan.model.facts import Query, Unknown
 from stackplan.model.job import Command, Exited, Job, Work
 from stackplan.model.node import Node, NodeName, Transport
 from tests.connection.conftest import Server, free_port, new_key, public
+from tests.proxy.tcp import Proxy
 
 BOTH = pytest.mark.parametrize("transport", [Transport.SSH, Transport.OPENSSH], ids=lambda it: it.value)
 QUICK = ConnectOptions(connect_timeout_s=10)
@@ -87,11 +88,11 @@ def test_an_unknown_key_is_named_and_accepted_only_when_asked(sshd: Server, tran
     with pytest.raises(HostKeyUnknown, match="no file of known hosts has a key of") as failure:
         connect(node(sshd, transport))
     assert "--accept-new" in str(failure.value.remedy)
+    listed = subprocess.run(
+        ["ssh-keygen", "-lf", f"{sshd.folder}/host_key.pub"], capture_output=True, text=True, check=True
+    )
+    assert f"it shows ssh-ed25519 {listed.stdout.split()[1]}" in failure.value.summary
     if transport is Transport.SSH:
-        listed = subprocess.run(
-            ["ssh-keygen", "-lf", f"{sshd.folder}/host_key.pub"], capture_output=True, text=True, check=True
-        )
-        assert listed.stdout.split()[1] in failure.value.summary
         assert str(sshd.known_hosts) in failure.value.summary
     connect(node(sshd, transport), ConnectOptions(accept_new=True)).close()
     recorded = sshd.known_hosts.read_text().splitlines()
@@ -143,17 +144,72 @@ def test_a_key_that_the_server_does_not_take(sshd: Server, transport: Transport,
     assert "identity_file" in str(failure.value.remedy)
 
 
-def test_identity_files_that_are_of_no_use(sshd: Server, tmp_path: Path) -> None:
-    with pytest.raises(AuthenticationRefused, match="there is no such identity file: /nowhere/key"):
-        connect(node(sshd, Transport.SSH, identity_file="/nowhere/key"))
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "there is no such file"),
+        ("", "it is no private key that can be read"),
+        ("garbage\n", "it is no private key that can be read"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", "it is no private key"),
+    ],
+)
+def test_a_key_file_that_cannot_be_read_is_blamed_and_the_node_not_asked(
+    tmp_path: Path, content: str | None, why: str
+) -> None:
+    key = tmp_path / "key"
+    if content is not None:
+        key.write_text(content)
+    with pytest.raises(
+        AuthenticationRefused, match=f"was not asked: the key file {key} cannot be read: {why}"
+    ) as failure:
+        connect(Node(name=NodeName("gpu-01"), host="127.0.0.1", port=free_port(), identity_file=str(key)))
+    assert failure.value.remedy == "correct `identity_file` of node gpu-01 in the inventory"
+
+
+def test_a_folder_for_a_key_file(tmp_path: Path) -> None:
+    with pytest.raises(AuthenticationRefused, match=f"the key file {tmp_path} cannot be read: Is a directory"):
+        connect(Node(name=NodeName("gpu-01"), host="127.0.0.1", port=free_port(), identity_file=str(tmp_path)))
+
+
+def test_a_key_with_a_passphrase(sshd: Server, tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(locked)], check=True)
     with pytest.raises(AuthenticationRefused, match="protected by a passphrase"):
         connect(node(sshd, Transport.SSH, identity_file=str(locked)))
-    garbage = tmp_path / "garbage"
-    garbage.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n")
-    with pytest.raises(ConnectionFailure, match=r"127\.0\.0\.1"):
-        connect(node(sshd, Transport.SSH, identity_file=str(garbage)))
+
+
+def test_no_key_at_all_says_how_to_name_one(sshd: Server) -> None:
+    with pytest.raises(AuthenticationRefused, match="no key was offered, because none was found here") as failure:
+        connect(node(sshd, Transport.SSH, identity_file=None))
+    for way in ("`identity_file` in the inventory", "`IdentityFile` in ~/.ssh/config", "`ssh-add`"):
+        assert way in str(failure.value.remedy)
+
+
+@BOTH
+@pytest.mark.parametrize("count", [1, 200, 1500, 2300])
+def test_a_connection_that_is_cut_while_it_comes_about_is_tried_again(
+    sshd: Server, transport: Transport, count: int
+) -> None:
+    with Proxy(sshd.port) as proxy:
+        record = sshd.known_hosts.read_text()
+        sshd.known_hosts.write_text(record + record.replace(f"]:{sshd.port}", f"]:{proxy.port}"))
+        proxy.cut_after(count)
+        with connect(node(sshd, transport, port=proxy.port), QUICK) as session:
+            assert session.greeting.uid == os.getuid()
+        assert proxy.connections == 2
+
+
+@BOTH
+def test_a_port_that_hangs_up_is_tried_three_times_and_told_in_plain_words(sshd: Server, transport: Transport) -> None:
+    with Proxy(sshd.port) as proxy:
+        proxy.refuse()
+        with pytest.raises(
+            ConnectingCut, match=r"cannot be reached: .*([Cc]onnection (was )?(closed|reset))"
+        ) as failure:
+            connect(node(sshd, transport, port=proxy.port), QUICK)
+        assert proxy.connections == 3
+    assert "within" not in str(failure.value)
+    assert "MaxStartups" in str(failure.value.remedy)
 
 
 @BOTH
@@ -173,8 +229,9 @@ def mute() -> Iterator[int]:
 
 @BOTH
 def test_a_port_that_never_speaks(sshd: Server, transport: Transport, mute: int) -> None:
-    with pytest.raises(ConnectionFailure, match=r"did not (speak|answer)|cannot be reached|timed out"):
+    with pytest.raises(NodeUnreachable, match="did not answer within 1 s") as failure:
         connect(node(sshd, transport, port=mute), ConnectOptions(connect_timeout_s=1))
+    assert "network" in str(failure.value.remedy)
 
 
 def test_a_name_that_does_not_resolve(sshd: Server) -> None:

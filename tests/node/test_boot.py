@@ -64,7 +64,7 @@ def test_a_python_that_is_too_old_is_named(state: Path) -> None:
         PythonTooOld, match=rf"{python} on the node is Python 3\.{minor}\.\d+; 3\.8 or newer"
     ) as failure:
         connect(through("env", python=str(python)))
-    assert "set `python`" in str(failure.value.remedy)
+    assert "correct `python` of node n in the inventory" in str(failure.value.remedy)
 
 
 @pytest.mark.skipif(not [1 for minor, _ in PYTHONS if minor < 8], reason="no Python before 3.8 under ~/.pyenv")
