@@ -8,7 +8,7 @@ from stackplan.engine.forecast import Forecast, Standing, at_rest, foresee
 from stackplan.engine.foresight import Breach, no_longer
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.wording import regression_text
-from stackplan.model.facts import Facts, Query
+from stackplan.model.facts import Query
 from stackplan.model.outcome import Reason, StepOutcome
 from stackplan.model.report import StepReport
 
@@ -24,13 +24,13 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True)
 class Costly:
-    """A condition of the step at `index` that is checked once more when all steps are done; `then` are the facts that
-    its own step is foretold to leave.
+    """A condition of the step at `index` that is checked once more when all steps are done; `then` is how
+    its own step is foretold to leave the node.
     """
 
     index: int
     condition: BoundCondition
-    then: Facts
+    then: Outlook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,30 +42,28 @@ class Course:
     plans: tuple[StepPlan, ...] = ()
     costly: tuple[Costly, ...] = ()
 
-    def dry_runs(self, ahead: Sequence[AnyStep]) -> tuple[tuple[Query, ...], int]:
-        """Return what the next steps have to ask, and of how many steps that is everything.
-
-        Those are the first that acts and all before it: they find the node as it looks now.
+    def dry_runs(self, ahead: Sequence[AnyStep]) -> tuple[tuple[Query, ...], ...]:
+        """Return the dry runs of the next steps, a tuple a step: of the first that acts and of all before it, for those
+        find the node as it looks now.
         """
-        asks: list[Query] = []
-        for count, step in enumerate(ahead, start=1):
+        found: list[tuple[Query, ...]] = []
+        for step in ahead:
             resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook)
-            if isinstance(step, BoundStep) and (resting or self.standing.failing is None):
-                known = self.outlook.now.answers
-                asks += [query for query in step.forecasts(self.outlook.facts) if query not in known]
+            wanted = isinstance(step, BoundStep) and (resting or self.standing.failing is None)
+            found.append(step.forecasts(self.outlook.facts) if isinstance(step, BoundStep) and wanted else ())
             if not resting:
-                return unique(asks), count
-        return unique(asks), len(ahead)
+                break
+        return tuple(found)
 
-    def taken(self, step: AnyStep) -> "Course":
-        """Return the course with the next step behind it."""
+    def taken(self, step: AnyStep, dry_runs: tuple[Query, ...]) -> "Course":
+        """Return the course with the next step, whose dry runs were answered, behind it."""
         if isinstance(step, SkippedStep):
             found = step.step
             report = StepReport(id=found.id, outcome=StepOutcome.SKIPPED, at=found.at, name=found.name, why=found.why)
             return replace(self, plans=(*self.plans, StepPlan(step, report)))
         earlier = [plan.step for plan in self.plans if isinstance(plan.step, BoundStep)]
         forecast = foresee(step, self.outlook, self.standing, earlier)
-        queries = unique((*step.queries, *step.forecasts(self.outlook.facts)))
+        queries = unique((*step.queries, *dry_runs))
         return Course(
             outlook=forecast.outlook,
             standing=forecast.standing,
@@ -82,7 +80,7 @@ class Course:
             report = plans[it.index].report
             if report.outcome is StepOutcome.WOULD_FAIL or not self.outlook.moves(it.condition):
                 continue
-            if culprits := no_longer([it.condition], it.then, self.outlook.facts):
+            if culprits := no_longer([it.condition], it.then, self.outlook):
                 broke = Breach(report.id, culprits).report()
                 message = f"at the end {regression_text(broke)}"
                 failed = replace(report, outcome=StepOutcome.WOULD_FAIL, reason=Reason.REGRESSION, broke=broke)
@@ -92,7 +90,7 @@ class Course:
 
 def _costly(index: int, step: BoundStep, forecast: Forecast) -> tuple[Costly, ...]:
     return tuple(
-        Costly(index, condition, forecast.outlook.facts)
+        Costly(index, condition, forecast.outlook)
         for condition in step.post
         if condition.recheck.at_the_end and not condition.recheck.after_each_step
     )

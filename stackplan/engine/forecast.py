@@ -13,7 +13,7 @@ from stackplan.engine.foresight import Breach, breach, certain, endangered, left
 from stackplan.engine.guard import guarded
 from stackplan.engine.observe import Noting
 from stackplan.engine.outlook import Outlook
-from stackplan.engine.prove import Proof, prove, summed
+from stackplan.engine.prove import Proof, summed
 from stackplan.engine.wording import foretold_text, unmet_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
@@ -53,7 +53,7 @@ class Forecast:
 
 def at_rest(step: BoundStep, outlook: Outlook) -> bool:
     """Return whether the step will have nothing to do when its turn comes: its action is then not run."""
-    return not step.step.always and summed(prove(step.post, outlook.facts)) is Status.HELD
+    return not step.step.always and summed(outlook.prove(step.post)) is Status.HELD
 
 
 def foresee(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Collection[BoundStep]) -> Forecast:
@@ -93,7 +93,7 @@ class Turn:
     action: ActionReport | None = None
 
     def satisfied(self) -> Forecast:
-        report = self._report(StepOutcome.SATISFIED, prove(self.step.post, self.outlook.facts), predicted=())
+        report = self._report(StepOutcome.SATISFIED, self.outlook.prove(self.step.post), predicted=())
         if self.standing.doubt is None and (weak := self._too_weak()) is not None:
             report = replace(report, diagnoses=(weak,))
         return Forecast(report, self.outlook, self.standing)
@@ -134,7 +134,7 @@ class Turn:
 
     def unforetold(self, unknown: Unknown) -> Forecast:
         """Return the forecast of an action whose effect is not known: what will hold after it is not, either."""
-        found = prove(self.step.post, self.outlook.facts)
+        found = self.outlook.prove(self.step.post)
         predicts = self.step.action.predicts
         acts = predicts and summed(found) is not Status.HELD
         report = self._report(
@@ -147,8 +147,8 @@ class Turn:
     def foretold(self, prediction: Prediction, earlier: Collection[BoundStep]) -> Forecast:
         """Return the forecast of an action whose effect is known: what holds then of this step, and of others."""
         after = self.outlook.after(self.step.id, prediction)
-        post = prove(self.step.post, after.sure)
-        acts = summed(prove(self.step.post, self.outlook.facts)) is not Status.HELD
+        post = after.prove_surely(self.step.post)
+        acts = summed(self.outlook.prove(self.step.post)) is not Status.HELD
         outcome = StepOutcome.WOULD_CHANGE if acts else StepOutcome.WOULD_RUN
         report = replace(self._report(outcome, post, predicted=prediction.changes), details=prediction.details)
         broken = breach(earlier, self.outlook, after, prediction)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.outlook import Outlook
-from stackplan.engine.prove import Proof, condition_report, evaluate, prove
-from stackplan.model.facts import Facts
+from stackplan.engine.prove import Proof, condition_report
 from stackplan.model.kind import Prediction
 from stackplan.model.outcome import Phase
 from stackplan.model.report import Broken, ConditionReport
@@ -29,13 +28,9 @@ def proofs_at_turn(conditions: Collection[BoundCondition], outlook: Outlook) -> 
     """Return how conditions stand at a step's turn. What holds is taken to go on holding; that something does not
     hold is said only of what is not stale.
     """
-    found = prove(conditions, outlook.facts)
-    if not outlook.stale:
-        return found
-    sure = outlook.sure
     return tuple(
-        Proof(proof.condition, evaluate(proof.condition, sure)) if proof.verdict.status is Status.NOT_HELD else proof
-        for proof in found
+        outlook.prove_surely([proof.condition])[0] if proof.verdict.status is Status.NOT_HELD else proof
+        for proof in outlook.prove(conditions)
     )
 
 
@@ -56,7 +51,7 @@ def left_open(proof: Proof, why: str) -> Proof:
 def breach(earlier: Collection[BoundStep], before: Outlook, after: Outlook, prediction: Prediction) -> Breach | None:
     """Return the first earlier step of which something that is asked again after each step would no longer hold."""
     for step in earlier:
-        if culprits := no_longer(_moved(step, prediction), before.facts, after.facts):
+        if culprits := no_longer(_moved(step, prediction), before, after):
             return Breach(step.id, culprits)
     return None
 
@@ -69,8 +64,8 @@ def endangered(
     found = []
     for other in earlier:
         moved = [condition for condition in _moved(other, prediction) if not set(condition.queries) <= {*own}]
-        holding = [proof.condition for proof in prove(moved, before.facts) if proof.verdict.held]
-        if open_ := tuple(it for it in prove(holding, after.facts) if it.verdict.status is Status.UNKNOWN):
+        holding = [proof.condition for proof in before.prove(moved) if proof.verdict.held]
+        if open_ := tuple(it for it in after.prove(holding) if it.verdict.status is Status.UNKNOWN):
             found.append(Breach(other.id, open_))
     return tuple(found)
 
@@ -84,10 +79,10 @@ def _moved(step: BoundStep, prediction: Prediction) -> list[BoundCondition]:
     ]
 
 
-def no_longer(conditions: Collection[BoundCondition], before: Facts, after: Facts) -> tuple[Proof, ...]:
+def no_longer(conditions: Collection[BoundCondition], before: Outlook, after: Outlook) -> tuple[Proof, ...]:
     """Return proofs of those conditions that hold before and are known not to hold after."""
-    holding = [proof.condition for proof in prove(conditions, before) if proof.verdict.held]
-    return tuple(proof for proof in prove(holding, after) if proof.verdict.status is Status.NOT_HELD)
+    holding = [proof.condition for proof in before.prove(conditions) if proof.verdict.held]
+    return tuple(proof for proof in after.prove(holding) if proof.verdict.status is Status.NOT_HELD)
 
 
 def reports(
@@ -101,7 +96,7 @@ def reports(
 
     In `doubt` nothing is said not to hold: an earlier step may still mend it.
     """
-    now = prove(conditions, outlook.now)
+    now = outlook.prove_now(conditions)
     if foretold is None:
         return tuple(condition_report(phase, proof) for proof in now)
     return tuple(

@@ -1,9 +1,10 @@
 """What a node is going to look like while a plan goes through its steps. Pure; imports model only."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from stackplan.engine.bind import BoundCondition, BoundPlaybook
+from stackplan.engine.prove import Proof, Verdicts, prove
 from stackplan.model.facts import Answer, Facts, Origin, Query, Unknown
 from stackplan.model.kind import Prediction
 
@@ -23,6 +24,21 @@ class Outlook:
     stale: frozenset[Query] = frozenset()
     changed_by: str | None = None
     foretold: frozenset[Query] = frozenset()
+    verdicts: Verdicts = field(default_factory=Verdicts, compare=False, repr=False)
+
+    def prove(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
+        """Return how conditions will stand, as `facts` tell it."""
+        return self.verdicts.prove(conditions, self.facts)
+
+    def prove_now(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
+        """Return how conditions stand by the node's own answers."""
+        return self.verdicts.prove(conditions, self.now)
+
+    def prove_surely(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
+        """Return how conditions will stand, those unknown that rest on what may have gone stale."""
+        if not any(query in self.stale for condition in conditions for query in condition.queries):
+            return self.prove(conditions)
+        return prove(conditions, self.sure)
 
     @property
     def sure(self) -> Facts:

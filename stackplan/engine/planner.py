@@ -36,8 +36,8 @@ class NodePlan:
 class Planner:
     """The plan of one node in the making. `origin` and `taken` say where the answers come from.
 
-    `course` is None before the first answers. `pending` are the dry runs that it waits for, `asked` is of how many
-    steps they were asked for.
+    `course` is None before the first answers. `dry_runs` are those of the first steps, as many as were asked for;
+    `pending` are those that it waits for.
     """
 
     node: str
@@ -45,7 +45,7 @@ class Planner:
     origin: Origin
     taken: str
     course: Course | None = None
-    asked: int = 0
+    dry_runs: tuple[tuple[Query, ...], ...] = ()
     pending: tuple[Query, ...] = ()
 
     def asks(self) -> tuple[Query, ...]:
@@ -64,14 +64,15 @@ class Planner:
 
     def _go_on(self, course: Course) -> "Planner | NodePlan":
         """Go through steps up to the first that waits for a dry run, or to the end."""
-        steps, asked = self.playbook.steps, self.asked
+        steps, dry_runs = self.playbook.steps, self.dry_runs
         for index in range(len(course.plans), len(steps)):
-            if index >= asked:
-                pending, count = course.dry_runs(steps[index:])
-                asked = index + count
-                if pending:
-                    return replace(self, course=course, asked=asked, pending=pending)
-            course = course.taken(steps[index])
+            if index >= len(dry_runs):
+                ahead = course.dry_runs(steps[index:])
+                dry_runs = (*dry_runs, *ahead)
+                known = course.outlook.now.answers
+                if pending := unique([query for queries in ahead for query in queries if query not in known]):
+                    return replace(self, course=course, dry_runs=dry_runs, pending=pending)
+            course = course.taken(steps[index], dry_runs[index])
         return self._plan(course)
 
     def _plan(self, course: Course) -> NodePlan:

@@ -31,6 +31,25 @@ def prove(conditions: Collection[BoundCondition], facts: Facts) -> tuple[Proof, 
     return tuple(Proof(condition, evaluate(condition, facts)) for condition in conditions)
 
 
+class Verdicts:
+    """Verdicts that were found already: a plan looks at the same answers many times, and they are judged once."""
+
+    def __init__(self) -> None:
+        # The answers are kept, so that no other object can come to bear the identity of one of them.
+        self._found: dict[tuple[int, ...], tuple[BoundCondition, tuple[Answer | None, ...], Verdict]] = {}
+
+    def prove(self, conditions: Collection[BoundCondition], facts: Facts) -> tuple[Proof, ...]:
+        """As the function `prove`."""
+        return tuple(Proof(condition, self._verdict(condition, facts)) for condition in conditions)
+
+    def _verdict(self, condition: BoundCondition, facts: Facts) -> Verdict:
+        answers = tuple(facts.answers.get(query) for query in condition.queries)
+        key = (id(condition), *(id(answer) for answer in answers))
+        if key not in self._found:
+            self._found[key] = (condition, answers, evaluate(condition, facts))
+        return self._found[key][2]
+
+
 def summed(proofs: Collection[Proof]) -> Status:
     """Return HELD when all are held, else NOT_HELD when one is not held, else UNKNOWN."""
     found = {proof.verdict.status for proof in proofs}
