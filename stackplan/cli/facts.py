@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from stackplan.cli.failure import UNREACHABLE
+from stackplan.cli.failure import BUG, UNREACHABLE
 from stackplan.cli.output import result, say
 from stackplan.cli.preparation import prepare
 from stackplan.cli.selection import Selection, selection_options
+from stackplan.engine.bug import Bug
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
 from stackplan.engine.gather import record
@@ -36,7 +37,7 @@ def command(playbook: str, selection: Selection, folder: Path) -> int:
         if isinstance(found, Path):
             result(f"{safe(str(found))}\n")
             continue
-        status = UNREACHABLE
+        status = BUG if isinstance(found, Bug) or status == BUG else UNREACHABLE
         say(f"{safe(node)}: {safe_paragraphs(prepared.redactor.text(found.summary))}")
         if found.remedy:
             say(f"  {safe_paragraphs(found.remedy)}")

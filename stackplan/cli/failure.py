@@ -1,11 +1,7 @@
 """Where every failure of a command ends: as words on standard error and as the exit status of DESIGN's list."""
 
-import os
 import sys
-import time
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 
@@ -69,25 +65,12 @@ def _not_connected(error: Exception, *, locked: bool) -> int:
 
 
 def _bug(error: Exception) -> int:
+    from stackplan.engine.bug import keep_traceback  # noqa: PLC0415 - needed for a bug alone
+
     name = type(error).__name__
-    where = _kept(error)
+    where = keep_traceback(error)
     say(
         f"stackplan: this is a bug in stackplan itself ({name}), not in the playbook, the inventory or a node. Steps "
         f"that had ended stay as they are; `stackplan verify` tells where the nodes stand. {where}"
     )
     return BUG
-
-
-def _kept(error: Exception) -> str:
-    """Write the traceback to a file of the state folder, and return where; the terminal is spared it."""
-    from stackplan.engine.state_folder import private_folder, state_folder  # noqa: PLC0415 - needed for a bug alone
-
-    text = "".join(traceback.format_exception(error))
-    name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"-{os.getpid()}.txt"
-    try:
-        path: Path = private_folder(state_folder(os.environ) / "bugs") / name
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", errors="replace") as file:
-            file.write(text)
-    except Exception:  # noqa: BLE001 - whatever is wrong with the state folder must not hide the bug
-        return f"The traceback could not be written to the state folder, so here it is:\n{text}"
-    return f"Its traceback is in {path}; a report of it is welcome."

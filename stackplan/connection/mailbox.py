@@ -5,6 +5,7 @@ or leaves the reading to him.
 """
 
 import threading
+import time
 from collections import deque
 from typing import Any
 
@@ -50,8 +51,11 @@ class Mailbox:
                 raise
         return number
 
-    def take(self, number: int) -> dict[str, Any]:
-        """Wait for the next reply to a request. Raise ConnectionLost."""
+    def take(self, number: int, until: float | None = None) -> dict[str, Any] | None:
+        """Wait for the next reply to a request; None when there is none at the time `until`. Raise ConnectionLost.
+
+        The time is looked at whenever something comes, which on a living connection is every few seconds.
+        """
         while True:
             with self._changed:
                 while True:
@@ -59,6 +63,8 @@ class Mailbox:
                         return self._boxes[number].popleft()
                     if self._broken is not None:
                         raise ConnectionLost(self._broken)
+                    if until is not None and time.monotonic() >= until:
+                        return None
                     if not self._reading:
                         self._reading = True
                         break

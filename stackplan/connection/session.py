@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -18,6 +19,7 @@ from stackplan.model.job import Ending, Lost, NotStarted, Work
 # The node program is heard every 5 s while it is asked something; it may be slow, but not for this long.
 SILENCE_S = 45.0
 ASK_TIMEOUT_S = 120.0
+_STUCK = "its supervisor there may be stopped, or waiting for a disk that is gone"
 T = TypeVar("T")
 
 
@@ -83,15 +85,21 @@ class Session:
             return NotStarted(str(reply.get("not_started") or reply.get("error")))
         return self._read(_started, reply)
 
-    def watch(self, name: str, on_output: Callable[[bytes], None], *, offset: int = 0) -> Ending:
+    def watch(
+        self, name: str, on_output: Callable[[bytes], None], *, offset: int = 0, patience_s: float | None = None
+    ) -> Ending:
         """Give the job's output from byte `offset` on to `on_output` as it comes, and return how the job ended.
 
-        Where a stream was too long to be kept or sent whole, a line says how much is missing. Raise ConnectionLost.
+        Where a stream was too long to be kept or sent whole, a line says how much is missing. A job that has not ended
+        after `patience_s` is Lost: its supervisor is stopped, or waits for ever. Raise ConnectionLost.
         """
         number = self._post({"watch": {"job": name, "offset": offset}})
+        until = None if patience_s is None else time.monotonic() + patience_s
         try:
             while True:
-                reply = self._mailbox.take(number)
+                reply = self._mailbox.take(number, until)
+                if reply is None:
+                    return Lost("the node did not say so, long after the time limit; " + _STUCK)
                 if "error" in reply:
                     return Lost(str(reply["error"]))
                 if "ending" in reply:
@@ -127,7 +135,9 @@ class Session:
     def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
         number = self._post(request)
         try:
-            return self._mailbox.take(number)
+            reply = self._mailbox.take(number)
+            assert reply is not None  # only a time limit of ours would make it so
+            return reply
         finally:
             self._mailbox.close_box(number)
 

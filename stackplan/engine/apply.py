@@ -72,8 +72,12 @@ def apply(
         )
         shared = Run(id=run, recorder=recorder, clock=setting.clock, stop=setting.stop)
         rollout = RollOut(shared, connect, owner, parallel=setting.parallel, planned=planned)
-        rollout.roll_out(targets, playbook.rollout)
-        recorder.record(RunEnded(run=run, outcome=recorder.report().outcome, time=setting.clock.now()))
+        try:
+            rollout.roll_out(targets, playbook.rollout)
+        finally:
+            # Whatever happened: a journal without an end would say that the controller was killed.
+            recorder.record(RunEnded(run=run, outcome=recorder.report().outcome, time=setting.clock.now()))
     finally:
+        recorder.end()
         journal.close()
     return recorder.report()

@@ -8,7 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramFailed, NodeUnreachable
+from stackplan.connection.failure import (
+    ConnectionFailure,
+    ConnectionLost,
+    HostKeyChanged,
+    HostKeyUnknown,
+    Locked,
+    NodeProgramFailed,
+    NodeUnreachable,
+    ProgramSilent,
+)
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
@@ -24,6 +33,12 @@ PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
 _STEADY_S = 30.0
 _DROPS_IN_A_ROW = 5
 _GRACE_S = 10.0
+# How long after a job's time limit its supervisor is believed to be at work: a grace, the wait for what cannot be
+# killed, and a reserve.
+OVERDUE_S = 60.0
+_PASSING = (NodeUnreachable, ConnectionLost, ProgramSilent)
+# Neither becomes better by trying again: somebody else may be answering, or another run has begun.
+_FINAL = (HostKeyUnknown, HostKeyChanged, Locked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +87,7 @@ class Attachment:
             started = self._holding_on(lambda session: session.start(work))
             if isinstance(started, NotStarted):
                 return started
-            return self._watch(work.name, on_output)
+            return self._watch(work, on_output)
         except ConnectionFailure as error:
             return Lost(str(error))
         finally:
@@ -92,7 +107,9 @@ class Attachment:
             session = self._session
         session.close()
 
-    def _watch(self, name: str, on_output: Callable[[bytes], None]) -> Ending:
+    def _watch(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
+        name = work.name
+        due = self._clock.monotonic() + work.timeout_s + OVERDUE_S
         seen = 0
 
         def watch(session: NodeSession) -> Ending:
@@ -110,7 +127,8 @@ class Attachment:
                 if fresh:
                     on_output(fresh)
 
-            return session.watch(name, pass_on)
+            # A node that was away gets the time to say what happened meanwhile.
+            return session.watch(name, pass_on, patience_s=max(OVERDUE_S, due - self._clock.monotonic()))
 
         return self._holding_on(watch)
 
@@ -152,16 +170,26 @@ class Attachment:
                 if self._owner is not None:
                     # The run's own job may still hold the lock; within one run it is shared.
                     session.lock(self._owner)
-            except (NodeUnreachable, ConnectionLost) as error:
-                why = error
+            except ConnectionFailure as error:
+                # While a job is out there, everything but another host is taken for the trouble of a bad moment.
+                if isinstance(error, _FINAL) or (self._job is None and not isinstance(error, _PASSING)):
+                    raise
                 if hurried:
-                    break
+                    raise _ended_meanwhile(lost) from error
+                why = error
                 continue
             with self._guard:
                 self._session = session
             self._losses.reattached(step)
             return
         raise why
+
+
+def _ended_meanwhile(lost: ConnectionLost) -> ConnectionLost:
+    return ConnectionLost(
+        f"the operator ended the run while the node was away ({lost}); what runs there may go on",
+        "look at the node when it is back",
+    )
 
 
 def _terminate(session: NodeSession, job: str) -> None:

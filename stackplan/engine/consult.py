@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramFailed
+from stackplan.engine.bug import Bug, bug, ended_by_bug
 from stackplan.engine.clock import Clock
 from stackplan.engine.crew import Crew
 from stackplan.engine.node_session import NodeSession
@@ -42,6 +43,8 @@ def consult(
                 session.close()
         except ConnectionFailure as error:
             return name, error
+        except Exception as error:  # noqa: BLE001 - one node's bug must not cost the others their report
+            return name, bug(error)
 
     return dict(Crew[Target, tuple[str, T | ConnectionFailure]](visit, survey.parallel).each(targets))
 
@@ -62,5 +65,7 @@ def live_facts(node: str, session: NodeSession, queries: tuple[Query, ...], cloc
 
 def not_reached(node: str, error: ConnectionFailure) -> NodeReport:
     """Return the report of a node that could not be consulted to the end."""
+    if isinstance(error, Bug):
+        return ended_by_bug(node, error)
     outcome = NodeOutcome.LOST if isinstance(error, ConnectionLost) else NodeOutcome.UNREACHABLE
     return NodeReport(node=node, outcome=outcome, message=str(error), remedy=error.remedy)

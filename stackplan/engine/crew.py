@@ -22,11 +22,17 @@ class Crew(Generic[Item, Result]):
         """Have `each` call `between` now; fit for a signal handler."""
         self._inbox.put(None)
 
-    def each(self, items: Sequence[Item], between: Callable[[], None] = lambda: None) -> tuple[Result, ...]:
+    def each(
+        self,
+        items: Sequence[Item],
+        between: Callable[[], None] = lambda: None,
+        patience_s: Callable[[], float | None] = lambda: None,
+    ) -> tuple[Result, ...]:
         """Return the results in no particular order, when all items are done.
 
-        `between` is called in this thread after each item and at each `wake`. What a thread raised, a bug, is raised
-        here when the others are done.
+        `between` is called in this thread after each item and at each `wake`. `patience_s` says how much longer to wait
+        for the next of these, None without end; when that is over, the results that there are must do. What a thread
+        raised, a bug, is raised here when the others are done.
         """
         waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
         for item in items:
@@ -37,7 +43,10 @@ class Crew(Generic[Item, Result]):
         raised: list[BaseException] = []
         done = 0
         while done < len(items):
-            message = self._inbox.get()
+            try:
+                message = self._inbox.get(timeout=patience_s())
+            except queue.Empty:
+                break
             if message is not None:
                 done += 1
                 result, error = message

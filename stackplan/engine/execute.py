@@ -50,11 +50,12 @@ class Execution:
             report = self._barred() or self._take_steps() or self._check_all()
         except ConnectionFailure as error:
             # Only what was asked can end here; a job whose end is not known is its step's own failure.
+            reason = self._reason(Reason.LOST)
             report = NodeReport(
                 node=self.node.name,
-                outcome=NodeOutcome.LOST,
+                outcome=_OF_NODE[reason],
                 stopped_at=self._at,
-                reason=Reason.LOST,
+                reason=reason,
                 message=str(error),
                 remedy=error.remedy,
             )
@@ -194,14 +195,20 @@ class Execution:
         self.node.run.recorder.record(StepEnded(node=self.node.name, step=report, time=self.node.run.clock.now()))
 
     def _stopped_by(self, report: StepReport) -> NodeReport:
-        outcome = NodeOutcome.FAILED if report.reason is None else _OF_NODE.get(report.reason, NodeOutcome.FAILED)
+        reason = None if report.reason is None else self._reason(report.reason)
+        outcome = NodeOutcome.FAILED if reason is None else _OF_NODE.get(reason, NodeOutcome.FAILED)
         return NodeReport(
             node=self.node.name,
             outcome=outcome,
             stopped_at=report.id,
-            reason=report.reason,
+            reason=reason,
             message=report.message,
         )
+
+    def _reason(self, reason: Reason) -> Reason:
+        """Return why the node stops. One that is lost after the operator has ended the run was not waited for."""
+        ended = reason is Reason.LOST and self.node.run.stop.level is Level.END
+        return Reason.INTERRUPTED if ended else reason
 
     def _stopped_before(self, step: str | None, outcome: NodeOutcome) -> NodeReport:
         """Return the end of a node that was about to go on; `step` None: to the last check."""

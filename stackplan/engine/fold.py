@@ -104,7 +104,10 @@ def _node_report(node: str, so_far: _NodeSoFar) -> NodeReport:
     wave = None if so_far.started is None else so_far.started.wave
     if so_far.ended is not None:
         told = so_far.ended.report
-        return replace(told, steps=steps, wave=wave, preconditions=so_far.preconditions or told.preconditions)
+        at = told.stopped_at or (None if so_far.running is None else so_far.running.step)
+        return replace(
+            told, steps=steps, wave=wave, stopped_at=at, preconditions=so_far.preconditions or told.preconditions
+        )
     if so_far.started is None:
         message = "the rollout ended before its turn"
         return NodeReport(node=node, outcome=NodeOutcome.SKIPPED, steps=steps, message=message)

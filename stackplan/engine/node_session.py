@@ -17,8 +17,8 @@ class NodeSession(Protocol):
     def start(self, work: Work) -> object:
         """Start the job, or return NotStarted; a job of that name that was started already is not started again."""
 
-    def watch(self, name: str, on_output: Callable[[bytes], None]) -> Ending:
-        """Return how the job ended, having given all its output from the first byte on."""
+    def watch(self, name: str, on_output: Callable[[bytes], None], *, patience_s: float | None = None) -> Ending:
+        """Return how the job ended, having given all its output from the first byte on; Lost after `patience_s`."""
 
     def terminate(self, name: str, grace_s: float) -> None:
         """End the job; may be called while another thread watches."""

@@ -24,16 +24,24 @@ class Recorder:
         self._lock = threading.Lock()
         self._events: list[Event] = []
         self._troubles: list[Diagnosis] = []
+        self._ended = False
 
     def record(self, event: Event) -> str | None:
         """Keep, journal and tell the event. Return why it could not be journalled, or None when it is on disk."""
         clean = redacted(event, self.redactor)
         with self._lock:
+            if self._ended:
+                return "the run has ended"
             if not isinstance(clean, OutputSeen):
                 self._events.append(clean)
             trouble = self._write(clean)
             self._tell(clean)
         return trouble
+
+    def end(self) -> None:
+        """Take no more events: what a node that nobody waits for any longer has to tell comes too late."""
+        with self._lock:
+            self._ended = True
 
     def report(self) -> Report:
         """Return what the events amount to so far."""

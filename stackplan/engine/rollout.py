@@ -10,6 +10,7 @@ from stackplan.connection.failure import ConnectionFailure, Locked, NodeProgramF
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.attachment import Attachment, Losses
 from stackplan.engine.bind import BoundPlaybook
+from stackplan.engine.bug import bug, ended_by_bug
 from stackplan.engine.crew import Crew
 from stackplan.engine.execute import Execution
 from stackplan.engine.inquiry import Inquiry
@@ -24,12 +25,16 @@ from stackplan.model.playbook import Rollout
 from stackplan.model.report import NodeReport, Report
 
 T = TypeVar("T")
+# Whoever was not taken yet says at once that he was not.
+_TURN_S = 2.0
 
 Connect = Callable[[Node], NodeSession]
 # A node that another run holds was not brought to where it should be, and neither was one that could not be reached.
 _FAILURES = frozenset(
     {NodeOutcome.FAILED, NodeOutcome.LOST, NodeOutcome.UNREACHABLE, NodeOutcome.LOCKED, NodeOutcome.STALE}
 )
+
+_LOST = frozenset({NodeOutcome.LOST, NodeOutcome.UNREACHABLE})
 
 # What becomes of a node that was connected and could not be locked, by what went wrong.
 _NOT_HELD: dict[type[ConnectionFailure], NodeOutcome] = {
@@ -73,8 +78,17 @@ def waves(targets: Sequence[T], rollout: Rollout) -> tuple[tuple[T, ...], ...]:
 class RollOut:
     """One run over all its nodes, wave by wave; the steps' reports bear what the plan `planned` foretold of them."""
 
+    # Once the operator has ended the run: a grace, what a process that cannot be killed is waited for, and a reserve.
+    END_PATIENCE_S = 45.0
+
     def __init__(
-        self, run: Run, connect: Connect, owner: LockOwner, *, parallel: int, planned: Report | None = None
+        self,
+        run: Run,
+        connect: Connect,
+        owner: LockOwner,
+        *,
+        parallel: int,
+        planned: Report | None = None,
     ) -> None:
         self._run = run
         self._connect = connect
@@ -85,9 +99,11 @@ class RollOut:
         }
         self._guard = threading.Lock()
         self._attachments: dict[str, Attachment] = {}
+        self._begun: set[str] = set()
+        self._ended: set[str] = set()
         self._failed = 0
         self._allowed = 0
-        self._told_to_end = False
+        self._told_to_end_at: float | None = None
 
     def roll_out(self, targets: Sequence[Target], rollout: Rollout) -> None:
         """Take every node that may be taken, telling everything as events."""
@@ -95,20 +111,32 @@ class RollOut:
         for number, wave in enumerate(waves(targets, rollout), start=1):
             crew = Crew(partial(self._take, number), self._parallel)
             self._run.stop.on_change(crew.wake)
-            crew.each(wave, self._end_jobs_when_told)
+            crew.each(wave, self._end_jobs_when_told, self._patience_s)
+            for target in wave:
+                # Only a node that does not come back to say so is not ended yet.
+                name = target.node.name
+                forsaken = name in self._begun
+                self._end(_forsaken(name) if forsaken else _not_taken(name, NodeOutcome.INTERRUPTED))
 
     def _take(self, wave: int, target: Target) -> None:
         """Take one node from its connection to its end; it ends in an event whatever happens."""
+        try:
+            self._take_node(wave, target)
+        except Exception as error:  # noqa: BLE001 - one node's bug must not cost the others their report
+            self._end(ended_by_bug(target.node.name, bug(error)))
+
+    def _take_node(self, wave: int, target: Target) -> None:
         run, name = self._run, target.node.name
         outcome = run.stop.outcome_before_next_step
         if outcome is not None:
             self._end(_not_taken(name, outcome))
             return
+        self._begun.add(name)
         run.recorder.record(NodeStarted(node=name, wave=wave, steps=target.steps, time=run.clock.now()))
         try:
             attachment = Attachment(lambda: self._connect(target.node), run.stop, run.clock, self._losses(name))
         except ConnectionFailure as error:
-            self._end(_not_reached(name, NodeOutcome.UNREACHABLE, error))
+            self._end(self._not_reached(name, NodeOutcome.UNREACHABLE, error))
             return
         with self._guard:
             self._attachments[name] = attachment
@@ -124,7 +152,7 @@ class RollOut:
         try:
             attachment.lock(replace(self._owner, time=run.clock.now()))
         except ConnectionFailure as error:
-            return _not_reached(name, _NOT_HELD.get(type(error), NodeOutcome.LOST), error)
+            return self._not_reached(name, _NOT_HELD.get(type(error), NodeOutcome.LOST), error)
         if run.stop.level is Level.END:
             attachment.end_job()
         inquiry = Inquiry(name, attachment, run.clock)
@@ -153,6 +181,9 @@ class RollOut:
             reason=report.reason,
         )
         with self._guard:
+            if report.node in self._ended:
+                return
+            self._ended.add(report.node)
             self._failed += report.outcome in _FAILURES
             exceeded = self._failed > self._allowed
         if exceeded:
@@ -161,13 +192,26 @@ class RollOut:
 
     def _end_jobs_when_told(self) -> None:
         """Once the operator wants to end at once: have each node end what it runs, none waiting for another."""
-        if self._run.stop.level is not Level.END or self._told_to_end:
+        if self._run.stop.level is not Level.END or self._told_to_end_at is not None:
             return
-        self._told_to_end = True
+        self._told_to_end_at = self._run.clock.monotonic()
         with self._guard:
             attachments = tuple(self._attachments.values())
         for attachment in attachments:
             threading.Thread(target=attachment.end_job, daemon=True, name="stackplan-end").start()
+
+    def _patience_s(self) -> float | None:
+        """Return how much longer the nodes are waited for: without end, until the operator has ended the run."""
+        if self._told_to_end_at is None:
+            return None
+        return max(_TURN_S, self._told_to_end_at + self.END_PATIENCE_S - self._run.clock.monotonic())
+
+    def _not_reached(self, node: str, outcome: NodeOutcome, error: ConnectionFailure) -> NodeReport:
+        """Return the end of a node on which nothing ran; an operator who ended the run meanwhile is the reason then."""
+        if self._run.stop.level is Level.END and outcome in _LOST:
+            message = f"the operator ended the run before the node could be used ({error})"
+            return NodeReport(node=node, outcome=NodeOutcome.INTERRUPTED, reason=Reason.INTERRUPTED, message=message)
+        return NodeReport(node=node, outcome=outcome, message=str(error), remedy=error.remedy)
 
 
 def _ignore(_: object) -> None:
@@ -180,5 +224,11 @@ def _not_taken(node: str, outcome: NodeOutcome) -> NodeReport:
     return NodeReport(node=node, outcome=outcome, reason=reason, message=f"{whose} before its turn")
 
 
-def _not_reached(node: str, outcome: NodeOutcome, error: ConnectionFailure) -> NodeReport:
-    return NodeReport(node=node, outcome=outcome, message=str(error), remedy=error.remedy)
+def _forsaken(node: str) -> NodeReport:
+    return NodeReport(
+        node=node,
+        outcome=NodeOutcome.INTERRUPTED,
+        reason=Reason.INTERRUPTED,
+        message="the operator ended the run, and the node did not come to an end in time; what runs there may go on",
+        remedy="look at the node: is a process stopped there, or waiting for a disk that is gone?",
+    )

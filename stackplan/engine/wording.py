@@ -28,7 +28,7 @@ def ending_text(ending: Ending | None) -> str | None:  # noqa: PLR0911 - one lin
         case Lost(why):
             return f"how it ended is not known: {why}"
         case NotStarted(why):
-            return f"not started: {why}"
+            return f"the action was not started: {why}"
 
 
 def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], broken: Broken | None) -> str:
@@ -40,7 +40,7 @@ def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], b
             return regression_text(broken)
         case Reason.POSTCONDITION | Reason.PRECONDITION | Reason.REGRESSION:
             return unmet_text(unmet)
-        case Reason.ACTION | Reason.TIMEOUT | Reason.LOST | Reason.INTERRUPTED:
+        case Reason.ACTION | Reason.TIMEOUT | Reason.LOST | Reason.INTERRUPTED | Reason.BUG:
             return ending_text(ending) or unmet_text(unmet)
 
 

@@ -27,6 +27,7 @@ class Reason(enum.Enum):
     REGRESSION = "regression"
     LOST = "lost"
     INTERRUPTED = "interrupted"
+    BUG = "bug"
 
 
 class NodeOutcome(enum.Enum):

@@ -159,6 +159,25 @@ def here() -> Session:
     return connect(Node(name=NodeName("here"), transport=Transport.LOCAL))
 
 
+class Beating(Scripted):
+    """A node program that lives, and whose job never ends."""
+
+    def read(self, size: int, timeout_s: float) -> bytes:
+        return encode({"id": 0, "alive": True})
+
+
+def test_a_job_that_is_long_overdue_is_lost_although_the_node_is_heard() -> None:
+    session = Session(Beating(), Opened(GREETING, Decoder(), ()), silence_s=0.5)
+    ending = session.watch("job", lambda _: None, patience_s=0.02)
+    assert isinstance(ending, Lost)
+    assert "did not say so, long after the time limit; its supervisor there may be stopped" in ending.why
+
+
+def test_an_overdue_job_that_has_ended_is_not_lost() -> None:
+    session = session_of(encode({"id": 2, "output": "", "offset": 0}), encode({"id": 2, "ending": {"exited": 0}}))
+    assert session.watch("job", lambda _: None, patience_s=60.0) == Exited(0)
+
+
 def test_asking_and_terminating_while_another_thread_watches() -> None:
     job = Job((Command(argv=("/bin/sh", "-c", "echo up; sleep 600 & wait"), display=""),))
     up, endings = threading.Event(), []

@@ -95,7 +95,7 @@ def test_a_script_that_moves_what_its_condition_reads_is_no_no_op(stage):
     [
         (Exited(100), Reason.ACTION, "exit status 100"),
         (Signalled(9), Reason.ACTION, "ended by SIGKILL"),
-        (NotStarted("no room for the spool"), Reason.ACTION, "not started: no room for the spool"),
+        (NotStarted("no room for the spool"), Reason.ACTION, "the action was not started: no room for the spool"),
         (TimedOut(90.0, ("apt-get",)), Reason.TIMEOUT, "not done after 1 min 30 s; ended with it: apt-get"),
         (Interrupted(), Reason.INTERRUPTED, "ended on the node because the operator asked for it"),
     ],

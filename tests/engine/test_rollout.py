@@ -6,8 +6,9 @@ import pytest
 
 from stackplan.connection.failure import ConnectionLost, Locked, NodeProgramFailed, NodeProgramMissing, NodeUnreachable
 from stackplan.connection.lock_owner import LockOwner
+from stackplan.engine.execute import Execution
 from stackplan.engine.exit_status import exit_status
-from stackplan.engine.rollout import waves
+from stackplan.engine.rollout import RollOut, waves
 from stackplan.engine.stop import Level
 from stackplan.model.event import NodeEnded, NodeStarted, StepEnded, StepStarted
 from stackplan.model.job import Exited, Interrupted
@@ -250,16 +251,96 @@ def test_a_screen_that_fails_does_not_fail_the_run(stage):
     assert "the terminal is gone" in report.diagnoses[0].summary
 
 
-def test_a_bug_in_a_thread_is_raised_where_somebody_sees_it_and_every_session_is_closed(stage, monkeypatch):
-    run = stage(a=world(), b=world())
+def test_a_bug_on_one_node_costs_no_other_its_report(stage, monkeypatch, tmp_path):
+    monkeypatch.setenv("STACKPLAN_STATE", str(tmp_path / "state"))
+    run = stage(a=world(), b=world(), c=world())
+    execute = Execution.execute
 
     def broken(self):
-        raise ZeroDivisionError("a bug")
+        if self.node.name == "b":
+            raise ZeroDivisionError("a bug")
+        return execute(self)
 
     monkeypatch.setattr("stackplan.engine.execute.Execution.execute", broken)
-    with pytest.raises(ZeroDivisionError, match="a bug"):
-        run.play(bound(*BOOK))
-    assert [it.closed for it in run.sessions] == [True, True]
+    report = run.play(bound(*BOOK, rollout=Rollout(max_failures=1)))
+    assert outcomes(report) == {"a": "ok", "b": "failed", "c": "ok"}
+    told = report.nodes[1]
+    assert told.reason is Reason.BUG
+    assert "a bug in stackplan itself ended this node (ZeroDivisionError: a bug)" in told.message
+    assert "verify" in told.remedy
+    (kept,) = (tmp_path / "state/bugs").iterdir()
+    assert str(kept) in told.message
+    assert "in broken" in kept.read_text()
+    assert exit_status(report) == 1
+    assert all(session.closed for session in run.sessions)
+
+
+def test_a_node_that_never_comes_back_is_not_waited_for_once_the_run_was_ended(stage, monkeypatch):
+    monkeypatch.setattr(RollOut, "END_PATIENCE_S", 0.0)
+    monkeypatch.setattr("stackplan.engine.rollout._TURN_S", 0.3)
+    run = stage(a=world(), b=world(), c=world())
+    run.parallel = 2
+    released = threading.Event()
+    stuck = threading.Barrier(3)
+
+    def endless(_):
+        stuck.wait(PATIENCE_S)
+        released.wait(PATIENCE_S)
+        return Exited(0)
+
+    for name in ("a", "b"):
+        run.worlds[name].commands["torch"] = endless
+
+    def operator():
+        stuck.wait(PATIENCE_S)
+        run.stop.request()
+        run.stop.request()
+
+    pressing = threading.Thread(target=operator)
+    pressing.start()
+    try:
+        report = run.play(bound(*BOOK, rollout=Rollout(batch=Share(count=3))))
+    finally:
+        pressing.join(PATIENCE_S)
+        released.set()
+    assert outcomes(report) == {"a": "interrupted", "b": "interrupted", "c": "interrupted"}
+    assert "did not come to an end in time; what runs there may go on" in report.nodes[0].message
+    assert report.nodes[0].stopped_at == "torch"
+    assert report.nodes[2].message == "the operator stopped the run before its turn"
+    assert exit_status(report) == 130
+
+
+def test_a_run_that_is_ended_while_the_node_is_away_was_interrupted(stage):
+    run = stage(a=world())
+
+    def fault(word):
+        if word == "watching":
+            run.refusals["a"] = [NodeUnreachable("no route")] * 9
+            run.stop.request()
+            run.stop.request()
+            raise ConnectionLost("cut")
+
+    run.faults["a"] = fault
+    report = run.play(bound(*BOOK))
+    (node,) = report.nodes
+    assert (node.outcome, node.reason, node.stopped_at) == (NodeOutcome.INTERRUPTED, Reason.INTERRUPTED, "torch")
+    assert "the operator ended the run while the node was away (cut); what runs there may go on" in node.message
+    assert node.steps[0].reason is Reason.LOST
+    assert exit_status(report) == 130
+
+
+def test_a_run_that_is_ended_while_a_node_is_connected_to_was_interrupted(stage):
+    run = stage(a=world())
+
+    def refuse(node):
+        run.stop.request(Level.END)
+        raise NodeUnreachable("it did not answer within 15 s")
+
+    run.connect = refuse
+    report = run.play(bound(*BOOK))
+    assert outcomes(report) == {"a": "interrupted"}
+    assert "it did not answer within 15 s" in report.nodes[0].message
+    assert exit_status(report) == 130
 
 
 def test_every_session_is_closed_and_no_thread_is_left(stage):

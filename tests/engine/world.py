@@ -421,7 +421,7 @@ class FakeSession:
         self.fault("started")
         return object()
 
-    def watch(self, name, on_output):
+    def watch(self, name, on_output, *, patience_s=None):
         self.fault("watch")
         on_output(self.world.prints)
         self.fault("watching")
