@@ -27,10 +27,9 @@ def half_installed(failure: Failure) -> Diagnosis | None:
 
 def broken_metadata(failure: Failure) -> Diagnosis | None:
     """SP204: no installer can remove a distribution without RECORD, and of two dist-infos only one is looked at."""
-    folders = {
-        it.canonical: [other.folder for other in failure.after if other.canonical == it.canonical]
-        for it in failure.after
-    }
+    folders: dict[str, list[str]] = {}
+    for it in failure.after:
+        folders.setdefault(it.canonical, []).append(it.folder)
     for kind, name in failure.findings:
         if kind == "two-versions":
             summary = f"{name} is installed twice: {', '.join(folders.get(name, []))}."

@@ -38,7 +38,12 @@ def problems(found: tuple[Distribution, ...], markers: Mapping[str, str]) -> tup
 
     `markers` are the values of environment markers of the environment's Python.
     """
-    values = tuple(sorted(markers.items()))
+    return _problems(found, tuple(sorted(markers.items())))
+
+
+# Nodes of one fleet have the same distributions, and a plan asks for those of a node after each of its steps.
+@lru_cache(maxsize=256)
+def _problems(found: tuple[Distribution, ...], values: Markers) -> tuple[Problem, ...]:
     stated = tuple(_Stated(it, text, _parsed(text)) for it in found for text in it.requires)
     extras = _extras(found, stated, values)
     installed = {it.canonical: it for it in found}

@@ -13,6 +13,7 @@ incomplete-metadata. (`not-utf-8` leaves them usable.) `markers` holds the value
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from packaging.utils import canonicalize_name
 
@@ -31,7 +32,13 @@ class Distribution:
 
     @property
     def canonical(self) -> str:
-        return canonicalize_name(self.name)
+        return canonical_name(self.name)
+
+
+@lru_cache(maxsize=16384)
+def canonical_name(name: str) -> str:
+    """Return the name as indexes have it; a fleet has few names, and each is asked for very often."""
+    return canonicalize_name(name)
 
 
 def distributions_query(*, venv: str | None = None, python: str | None = None) -> Query:
@@ -41,7 +48,26 @@ def distributions_query(*, venv: str | None = None, python: str | None = None) -
 
 def distributions(answer: Known) -> tuple[Distribution, ...]:
     """Return the distributions of a Known answer, in its order; one name may stand more than once (a broken venv)."""
-    value = answer.value
+    return _read(_Same(answer))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """An answer as a key: the very same one, since what it holds is not compared fast."""
+
+    answer: Known
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.answer is self.answer
+
+    def __hash__(self) -> int:
+        return id(self.answer)
+
+
+# Every condition on an environment reads the same answer.
+@lru_cache(maxsize=64)
+def _read(same: _Same) -> tuple[Distribution, ...]:
+    value = same.answer.value
     assert isinstance(value, dict)
     rows = value["distributions"]
     assert isinstance(rows, list)
