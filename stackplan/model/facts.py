@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from stackplan.model.arguments import Value
@@ -31,6 +32,19 @@ def _canonical(value: object) -> object:
     return value
 
 
+_SIMPLE = (str, bool, type(None))
+
+
+def _key(query: "Query") -> str:
+    return json.dumps([query.kind, query.user, _canonical(query.arguments)], sort_keys=True, ensure_ascii=False)
+
+
+# Kinds state their questions anew whenever they look at facts. Without numbers among them, what is equal is the same.
+@lru_cache(maxsize=16384)
+def _simple_key(kind: str, user: str | None, arguments: tuple[tuple[str, str | bool | None], ...]) -> str:
+    return json.dumps([kind, user, dict(arguments)], sort_keys=True, ensure_ascii=False)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
     """A question: a kind of `stackplan/node/queries/`, its arguments, and the user whose `~` and rights it is asked
@@ -45,7 +59,8 @@ class Query:
     key: str = field(init=False, repr=False, default="")
 
     def __post_init__(self) -> None:
-        key = json.dumps([self.kind, self.user, _canonical(self.arguments)], sort_keys=True, ensure_ascii=False)
+        plain = all(type(value) in _SIMPLE for value in self.arguments.values())
+        key = _simple_key(self.kind, self.user, tuple(self.arguments.items())) if plain else _key(self)
         object.__setattr__(self, "key", key)
 
     def __eq__(self, other: object) -> bool:
