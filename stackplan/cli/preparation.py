@@ -6,12 +6,12 @@ from pathlib import Path
 
 from stackplan.cli.output import say_on_terminal
 from stackplan.cli.places import find_playbook
+from stackplan.cli.rendering import Renderings
 from stackplan.cli.selection import Selection
 from stackplan.cli.steps import narrowed
 from stackplan.connection.connect import connect
 from stackplan.connection.options import ConnectOptions
 from stackplan.connection.session import Session
-from stackplan.engine.bind import bind
 from stackplan.engine.rollout import Target
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
@@ -19,7 +19,6 @@ from stackplan.language import source
 from stackplan.language.pattern import narrow, select
 from stackplan.language.project import Files
 from stackplan.language.secrets import Secrets, passwords_in
-from stackplan.language.template import render
 from stackplan.language.variables import Scope, scope
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.node import Inventory, Node
@@ -135,10 +134,11 @@ def _targets(
     """Return each node with its playbook rendered and bound, and note its scope in `scopes`. Raise Invalid."""
     targets: list[Target] = []
     wrong: dict[Diagnosis, list[str]] = {}
+    renderings = Renderings(playbook, files)
     for node in nodes:
         try:
-            scopes[node.name] = own = scope_of(node)
-            targets.append(Target(node, bind(render(playbook, own, files))))
+            scopes[node.name], bound = renderings.of(scope_of(node))
+            targets.append(Target(node, bound))
         except Invalid as invalid:
             for diagnosis in source.annotate(invalid.diagnoses, playbook.sources):
                 wrong.setdefault(diagnosis, []).append(node.name)

@@ -6,6 +6,7 @@ from functools import partial
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.apply import identity
+from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.consult import Survey, ask, consult, not_reached
 from stackplan.engine.facts_file import recorded_answers
 from stackplan.engine.fold import report_nodes
@@ -15,6 +16,8 @@ from stackplan.engine.redaction import redacted
 from stackplan.engine.rollout import Connect, Target, waves
 from stackplan.model.facts import Facts, Origin
 from stackplan.model.report import NodeReport, Report
+
+_KEPT = 8
 
 
 def plan(targets: Sequence[Target], connect: Connect, survey: Survey) -> Report:
@@ -35,12 +38,24 @@ def node_plans(targets: Sequence[Target], connect: Connect, survey: Survey) -> d
 def plan_recorded(targets: Sequence[Target], recorded: Mapping[str, Facts], survey: Survey) -> Report:
     """Return what would happen on nodes of which facts were recorded; a node without any has only unknown ones."""
     plans: dict[str, NodePlan | ConnectionFailure] = {}
+    done: list[tuple[BoundPlaybook, Facts, NodePlan]] = []
     for target in targets:
         name = target.node.name
         facts = recorded.get(name, Facts(name, Origin.RECORDED, survey.clock.now(), {}))
+        # Of nodes that are the same in all that the playbook asks one is planned; a fleet has many of them.
+        alike = next((it for it in done if it[0] is target.playbook and it[1].answers == facts.answers), None)
+        if alike is not None:
+            plans[name] = _of_node(name, alike[2])
+            continue
         planner = Planner(node=name, playbook=target.playbook, origin=Origin.RECORDED, taken=facts.taken)
-        plans[name] = drive(planner, partial(recorded_answers, facts))
+        plans[name] = found = drive(planner, partial(recorded_answers, facts))
+        done = [(target.playbook, facts, found), *done[: _KEPT - 1]]
     return plan_report(targets, plans, survey)
+
+
+def _of_node(name: str, found: NodePlan) -> NodePlan:
+    basis, report = replace(found.basis, node=name), replace(found.report, node=name)
+    return replace(found, node=name, basis=basis, report=report)
 
 
 def plan_report(targets: Sequence[Target], plans: Mapping[str, NodePlan | ConnectionFailure], survey: Survey) -> Report:
