@@ -83,7 +83,7 @@ def _go_ahead(prepared: Prepared, selection: Selection, planned: Report, form: s
             return INTERRUPTED
     elif not yes:
         return end(replace(planned, command="apply"), form)
-    return end(_applied(prepared, selection, planned), form)
+    return _apply_and_end(prepared, selection, planned, form)
 
 
 def _nobody_to_ask() -> Diagnosis:
@@ -103,7 +103,7 @@ def _agreed(nodes: int) -> bool:
     return click.confirm(f"Apply this to {counted(nodes, 'node')}?", default=False, err=True)
 
 
-def _applied(prepared: Prepared, selection: Selection, planned: Report) -> Report:
+def _apply_and_end(prepared: Prepared, selection: Selection, planned: Report, form: str) -> int:
     stop = Stop()
     setting = Setting(
         state=state_folder(os.environ),
@@ -114,7 +114,9 @@ def _applied(prepared: Prepared, selection: Selection, planned: Report) -> Repor
         parallel=selection.parallel,
     )
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with stopping(stop), progress(terminal=terminal, write=say) as show:
-        report = apply(prepared.targets, prepared.connect, setting, show, planned)
-    say()
-    return report
+    # Up to the last line of the report: a late Ctrl-C must not tear it.
+    with stopping(stop):
+        with progress(terminal=terminal, write=say) as show:
+            report = apply(prepared.targets, prepared.connect, setting, show, planned)
+        say()
+        return end(report, form)

@@ -22,13 +22,22 @@ def guard(call: Callable[[Shown], int]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.Abort, KeyboardInterrupt):
-        say("Interrupted.")
-        return INTERRUPTED
+        return _interrupted(shown)
     except click.ClickException as error:
         error.show()
         return USAGE
     except Exception as error:  # noqa: BLE001 - the last place at which one can be put into words
         return _explain(error, shown)
+
+
+def _interrupted(shown: Shown) -> int:
+    say("Interrupted.")
+    if shown.form == "json":
+        from stackplan.model.diagnosis import Diagnosis  # noqa: PLC0415 - spared by whoever does not fail
+        from stackplan.reports import json_document  # noqa: PLC0415 - see above
+
+        result(json_document.render_diagnoses((Diagnosis(summary="interrupted before there was a report"),)))
+    return INTERRUPTED
 
 
 def _explain(error: Exception, shown: Shown) -> int:

@@ -9,6 +9,7 @@ import click
 
 from stackplan import __version__
 from stackplan.cli import failure, output
+from stackplan.cli.signals import interrupt_on_signals
 
 COMMANDS = {
     "lint": "Check playbooks without any node.",
@@ -73,6 +74,7 @@ def stackplan() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit status."""
     output.make_lenient()
+    interrupt_on_signals()
     if "_STACKPLAN_COMPLETE" in os.environ:
         stackplan.main(prog_name="stackplan")
     words = list(sys.argv[1:] if arguments is None else arguments)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,83 @@ def test_two_end_the_action_on_the_node(running, environment):
     with pytest.raises(OSError, match="No such device"):
         # Nobody stands at the gate any more.
         os.close(os.open(Path(environment["HOME"]) / "gate", os.O_WRONLY | os.O_NONBLOCK))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_end_from_outside_ends_the_action_on_the_node_and_is_reported(running, environment, number):
+    running.send_signal(number)
+    wait_for(running, "Ending what runs on the nodes")
+    status, node = ended(running)
+    assert status == 130
+    assert (node["outcome"], node["stopped_at"], node["reason"]) == ("interrupted", "wait", "interrupted")
+
+
+@pytest.fixture
+def silent():
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener
+
+
+@pytest.fixture
+def asking(project, environment, silent):
+    """Starts a command that waits for a node which never answers, and returns it once it does."""
+    port = silent.getsockname()[1]
+    (project / "gate.yaml").write_text(PLAYBOOK)
+    (project / "inventory.yaml").write_text(
+        f"stackplan: 1\nnodes:\n  gpu-01: {{host: 127.0.0.1, port: {port}, user: ops}}\n"
+    )
+    processes = []
+    connections = []
+
+    def start(*words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "stackplan", *words],
+            cwd=project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        silent.settimeout(60)
+        connections.append(silent.accept()[0])
+        return process
+
+    yield start
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+    for connection in connections:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        (("verify", "gate.yaml", "--format", "json"), signal.SIGINT),
+        (("verify", "gate.yaml", "--format", "json"), signal.SIGHUP),
+        (("plan", "gate.yaml", "--format", "json"), signal.SIGTERM),
+        (("apply", "gate.yaml", "--yes", "--format", "json"), signal.SIGHUP),
+    ],
+    ids=lambda it: it[0] if isinstance(it, tuple) else it.name,
+)
+def test_who_is_interrupted_before_there_is_a_report_says_so_with_a_document(asking, words, number):
+    process = asking(*words)
+    # The second one comes while the first is still being answered.
+    process.send_signal(number)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted." in err
+    (diagnosis,) = json.loads(out)["diagnoses"]
+    assert diagnosis["summary"] == "interrupted before there was a report"
+
+
+def test_facts_that_are_interrupted(asking, tmp_path):
+    process = asking("facts", "gate.yaml", "-o", str(tmp_path / "facts"))
+    process.send_signal(signal.SIGTERM)
+    assert "Interrupted." in process.communicate(timeout=60)[1]
+    assert process.returncode == 130
