@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from stackplan.actions._sources import guarded, without_credentials
+from stackplan.actions._sources import guarded
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.secret import Secret, Text, reveal
+from stackplan.model.secret import Secret, Text, reveal, without_passwords
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _FIELD_OF = {
@@ -48,7 +48,7 @@ def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ..
         place = arguments.place(key, index)
         plain = reveal(text).strip()
         secret = isinstance(text, Secret)
-        shown = str(text) if secret else without_credentials(plain)
+        shown = str(text) if secret else without_passwords(plain)
         if (fault := _fault(plain)) is not None:
             summary, remedy = fault
             wrong.append(Diagnosis(summary=summary, observed=shown, at=place, remedy=None if secret else remedy))

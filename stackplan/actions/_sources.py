@@ -6,10 +6,9 @@ from urllib.parse import urlsplit
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.secret import MASK, Secret, Text, reveal
+from stackplan.model.secret import MASK, Secret, Text, reveal, without_passwords
 
 _LABEL = re.compile(r"/(cu\d{2,4}|cpu|xpu|rocm[\d.]+)/?$")
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +36,12 @@ class Address:
 def address(text: Text) -> Address:
     if isinstance(text, Secret):
         return Address(text, MASK)
-    return Address(guarded(text), without_credentials(text))
+    return Address(guarded(text), without_passwords(text))
 
 
 def guarded(text: str) -> Text:
-    """Return `text` as a Secret when an address in it names a user or password."""
-    return Secret(text) if _CREDENTIALS.search(text) else text
-
-
-def without_credentials(text: str) -> str:
-    return _CREDENTIALS.sub(f"{MASK}@", text)
+    """Return `text` as a Secret when an address in it holds a password or a token."""
+    return Secret(text) if without_passwords(text) != text else text
 
 
 def read_addresses(

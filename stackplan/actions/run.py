@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stackplan.actions._invocation import Invocation, Word, words
-from stackplan.actions._sources import without_credentials
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import ActionKind, Evidence
-from stackplan.model.secret import MASK, Secret, Text, reveal
+from stackplan.model.secret import MASK, Secret, Text, reveal, without_passwords
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Run(ActionKind):
     def describe(self) -> str:
         if self.script is None:
             return f"run {' '.join(word.shown for word in words(*self.argv))}"
-        lines = [line.strip() for line in without_credentials(reveal(self.script)).splitlines()]
+        lines = [line.strip() for line in without_passwords(reveal(self.script)).splitlines()]
         lines = [line for line in lines if line and not line.startswith("#")]
         if isinstance(self.script, Secret):
             return f"run a script of {len(lines)} {'line' if len(lines) == 1 else 'lines'}"
@@ -103,7 +102,7 @@ class Run(ActionKind):
         if self.script is None:
             line = words(*self.argv)
         else:
-            shown = MASK if isinstance(self.script, Secret) else without_credentials(self.script).rstrip("\n")
+            shown = MASK if isinstance(self.script, Secret) else without_passwords(self.script).rstrip("\n")
             line = (*words("bash", "-euo", "pipefail"), Word(f"<<'SCRIPT'\n{shown}\nSCRIPT", file=self.script))
         return Invocation(line=line, environment=self.environment, stdin=self.stdin, cwd=self.cwd)
 

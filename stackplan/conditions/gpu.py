@@ -174,7 +174,7 @@ def _of_processes(facts: Facts) -> Verdict:
     if not told["sees_node"]:
         return unknown(text, why="this is a container, which does not see the node's processes", expected="none")
     hidden = told["hidden"]
-    return held(text, observed="none", evidence=_evidence(hidden))
+    return held(text, observed="none", evidence=_evidence(hidden if isinstance(hidden, int) else 0))
 
 
 def _evidence(hidden: int) -> str | None:

@@ -16,10 +16,22 @@ from typing import TypeAlias
 
 MASK = "***"
 
-_CREDENTIALS = re.compile(r"(?<=://)([^/\s@:\"']*)(?::([^/\s@\"']*))?(?=@)")
+# User and password of an address. A password that holds a slash, which no address may, is one all the same.
+_CREDENTIALS = re.compile(
+    r"(?<=://)(?:(?P<user>[^/\s:@\"\[]*):(?!\d*(?:[/?#\s\"]|$))(?P<password>[^\s\"]*)|(?P<token>[^/\s:@\"']*))(?=@)"
+)
+_PARAMETERS = re.compile(
+    r"(?i)(?<=[?&])(?P<name>(?:[a-z_-]*token|[a-z_-]*key|password|secret|sig|signature)=)(?P<value>[^&\s\"'#]+)"
+)
+_WEB = ("http://", "https://")
 _SHORTEST_TOKEN = 8
 _SHORTEST_CORE = 6
+_SHORTEST_PIECE = 4
+_GRAM = 12
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_=")
+_BASE64_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{_GRAM},}}={{0,2}}")
+# Where a text was cut, so that of a secret there may be a piece alone.
+_CUT = re.compile(r"…|\n\[stackplan: \d+ bytes of output are missing here\]\n|\Z")
 
 
 class Secret:
@@ -60,11 +72,11 @@ def shown(text: Text) -> str:
 
 
 def _forms(text: str) -> Iterable[str]:
-    """Yield the forms in which commands echo a secret: plain, URL-encoded, JSON-escaped."""
+    """Yield the forms in which commands echo a secret: plain, URL-encoded in either case, JSON-escaped."""
     yield text
-    yield urllib.parse.quote(text)
-    yield urllib.parse.quote(text, safe="")
-    yield urllib.parse.quote_plus(text)
+    for encoded in (urllib.parse.quote(text), urllib.parse.quote(text, safe=""), urllib.parse.quote_plus(text)):
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
     yield json.dumps(text)[1:-1]
     yield json.dumps(text, ensure_ascii=False)[1:-1]
 
@@ -85,17 +97,38 @@ def _cores(text: str) -> Iterable[str]:
 def passwords(text: str) -> frozenset[str]:
     """Return the passwords in the addresses that `text` holds, as written and decoded.
 
-    A user without a password counts as one where it is long enough to be a token.
+    A user without a password counts as one where it is long enough to be a token, and so does the value of a parameter
+    such as `?token=`.
     """
-    found = [
-        password or user for user, password in _CREDENTIALS.findall(text) if password or len(user) >= _SHORTEST_TOKEN
-    ]
-    return frozenset(form for it in found for form in (it, urllib.parse.unquote(it)))
+    found = [match["password"] or _token(match) for match in _CREDENTIALS.finditer(text)]
+    found += [match["value"] for match in _PARAMETERS.finditer(text)]
+    return frozenset(form for it in found if it for form in (it, urllib.parse.unquote(it)))
+
+
+def _token(match: re.Match[str]) -> str | None:
+    token = match["token"] or ""
+    return token if len(token) >= _SHORTEST_TOKEN else None
+
+
+def _lets_in(match: re.Match[str]) -> bool:
+    """Return whether credentials let somebody in: a password, a token, any name at all at a web server."""
+    return bool(match["password"] or _token(match) or (match["token"] and match.string[: match.start()].endswith(_WEB)))
+
+
+def without_passwords(text: str) -> str:
+    """Return `text` with `***` in the place of who and what its addresses let in."""
+    text = _CREDENTIALS.sub(lambda match: MASK if _lets_in(match) else match[0], text)
+    return _PARAMETERS.sub(lambda match: match["name"] + MASK, text)
 
 
 def masked(line: str) -> str:
-    """Return `line` with the passwords of its addresses made unreadable, each character in its place for a caret."""
-    return _CREDENTIALS.sub(lambda match: "*" * len(match[0]) if passwords(f"://{match[0]}@") else match[0], line)
+    """Return `line` as `without_passwords`, but with each character in its place, for a caret."""
+
+    def stars(match: re.Match[str]) -> str:
+        return "*" * len(match[0]) if _lets_in(match) else match[0]
+
+    line = _CREDENTIALS.sub(stars, line)
+    return _PARAMETERS.sub(lambda match: match["name"] + "*" * len(match["value"]), line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +142,8 @@ class Redactor:
     secrets: frozenset[str] = frozenset()
     forms: tuple[str, ...] = field(init=False, repr=False, default=())
     cores: tuple[str, ...] = field(init=False, repr=False, default=())
+    _texts: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+    _grams: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
 
     def __post_init__(self) -> None:
         # A secret of several lines is also echoed line by line.
@@ -116,14 +151,63 @@ class Redactor:
         for name, variants in (("forms", _forms), ("cores", _cores)):
             found = {form for text in texts for form in variants(text) if form}
             object.__setattr__(self, name, tuple(sorted(found, key=lambda form: (-len(form), form))))
+        whole = sorted(text for text in texts if len(text) > 2 * _SHORTEST_PIECE)
+        object.__setattr__(self, "_texts", tuple(whole))
+        grams = {core[at : at + _GRAM] for core in self.cores for at in range(len(core) - _GRAM + 1)}
+        object.__setattr__(self, "_grams", frozenset(grams))
 
     def text(self, text: str) -> str:
+        if not self.forms:
+            return text
         for form in self.forms:
             text = text.replace(form, MASK)
+        return self._without_pieces(self._without_base64(text))
+
+    def _without_base64(self, text: str) -> str:
+        """Return `text` without the base64 that holds a secret, also where a line's end parts it."""
         for core in self.cores:
             if core in text:
                 text = _without_runs(text, core)
-        return text
+        if not self._grams:
+            return text
+        return _BASE64_RUN.sub(lambda run: MASK if _holds(run[0], self._grams) else run[0], text)
+
+    def _without_pieces(self, text: str) -> str:
+        """Return `text` without the beginnings of secrets that stand right before a cut, and the ends right after."""
+        parts = []
+        start = 0
+        for cut in _CUT.finditer(text):
+            part = text[start : cut.start()]
+            shortest = _SHORTEST_PIECE if cut[0] else 2 * _SHORTEST_PIECE
+            if start:
+                part = MASK + part[length:] if (length := self._ending_at(part)) else part
+            if length := self._beginning_at(part, shortest):
+                part = part[:-length] + MASK
+            parts += [part, cut[0]]
+            start = cut.end()
+        return "".join(parts)
+
+    def _beginning_at(self, part: str, shortest: int) -> int:
+        """Return how many of the last characters of `part` are the beginning of a secret; 0 when they are none."""
+        for secret in self._texts:
+            tail = part[-len(secret) + 1 :]
+            at = tail.find(secret[:shortest])
+            while at >= 0:
+                if secret.startswith(tail[at:]):
+                    return len(tail) - at
+                at = tail.find(secret[:shortest], at + 1)
+        return 0
+
+    def _ending_at(self, part: str) -> int:
+        """Return how many of the first characters of `part` are the end of a secret; 0 when they are none."""
+        for secret in self._texts:
+            head = part[: len(secret) - 1]
+            at = head.rfind(secret[-_SHORTEST_PIECE:])
+            while at >= 0:
+                if secret.endswith(head[: at + _SHORTEST_PIECE]):
+                    return at + _SHORTEST_PIECE
+                at = head.rfind(secret[-_SHORTEST_PIECE:], 0, at + _SHORTEST_PIECE - 1)
+        return 0
 
     def plain(self, value: object) -> object:
         """Redact every text, keys included, of a JSON-like value."""
@@ -144,6 +228,10 @@ class Redactor:
     def longest(self) -> int:
         """Characters of the longest form: a stream has to hold back one less than this to redact across its chunks."""
         return max((len(form) for form in (*self.forms[:1], *self.cores[:1])), default=0)
+
+
+def _holds(run: str, grams: frozenset[str]) -> bool:
+    return any(run[at : at + _GRAM] in grams for at in range(len(run) - _GRAM + 1))
 
 
 def _without_runs(text: str, core: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import string
 
 MASK = b"***"
+_GRAM = 12
+_BASE64_RUN = re.compile(rb"[A-Za-z0-9+/_-]{%d,}={0,2}" % _GRAM)
 _BASE64 = frozenset((string.ascii_letters + string.digits + "+/-_=").encode("ascii"))
 # A line that does not end is kept in parts of this size; what could be the beginning of a secret waits for the next.
 _LONGEST_LINE = 64 * 1024
@@ -19,6 +22,7 @@ class Mask:
     def __init__(self, forms: list[str], cores: list[str]) -> None:
         self._forms = [form.encode("utf-8", "surrogatepass") for form in forms]
         self._cores = [core.encode("ascii") for core in cores]
+        self._grams = {core[at : at + _GRAM] for core in self._cores for at in range(len(core) - _GRAM + 1)}
         self._longest = max((len(it) for it in (*self._forms, *self._cores)), default=0)
         self._pending = b""
 
@@ -43,7 +47,11 @@ class Mask:
         for core in self._cores:
             if core in data:
                 data = _without_runs(data, core)
-        return data
+        # Base64 is wrapped at some width: of a long secret a line holds a part alone.
+        return _BASE64_RUN.sub(lambda run: MASK if self._holds(run[0]) else run[0], data) if self._grams else data
+
+    def _holds(self, run: bytes) -> bool:
+        return any(run[at : at + _GRAM] in self._grams for at in range(len(run) - _GRAM + 1))
 
 
 def _without_runs(data: bytes, core: bytes) -> bytes:

@@ -32,7 +32,7 @@ def test_apply_leaves_a_journal_that_folds_to_its_report(tmp_path):
     assert (report.outcome, report.playbook.name) == (NodeOutcome.OK, "story")
     assert report.ended is not None
     assert read(path) == tuple(seen)
-    assert world.starts == {f"{report.run}.torch.1": 1}
+    assert world.starts == {f"{report.run}.a.torch.1": 1}
 
 
 def test_apply_that_cannot_begin_a_journal_runs_nothing(tmp_path):
@@ -92,3 +92,10 @@ def test_too_many_failures_are_no_interruption():
     assert stop.wait(60)
     stop.request()
     assert stop.outcome_before_next_step is NodeOutcome.INTERRUPTED
+
+
+def test_two_names_of_one_machine_have_jobs_of_their_own(tmp_path):
+    world = World({"torch": "old"}, {"torch": sets()("torch")})
+    targets = [target(name, bound(step("torch", always=True))) for name in ("a", "b c")]
+    report = apply(targets, lambda node: FakeSession(world), setting(tmp_path))
+    assert sorted(world.starts) == [f"{report.run}.a.torch.1", f"{report.run}.b_c-f52dd21c.torch.1"]

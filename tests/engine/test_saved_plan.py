@@ -438,7 +438,7 @@ class TestRun:
         report = self.play(stage, monkeypatch, node, book, plan)
         assert (report.outcome, report.stopped_at) == (NodeOutcome.STALE, "six")
         assert "the plan says that it is satisfied" in report.message
-        assert (node.values["six"], list(node.starts)) == ("broken", ["R.torch.1"])
+        assert (node.values["six"], list(node.starts)) == ("broken", ["R.gpu.torch.1"])
 
     def test_another_command_than_the_plan_shows_does_not_run(self, stage, monkeypatch):
         book = bound(step("torch"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackplan.model.secret import MASK, Redactor, Secret, masked, passwords, reveal
+from stackplan.model.secret import MASK, Redactor, Secret, masked, passwords, reveal, without_passwords
 
 PASSWORD = "hunter2/ü+x y"
 
@@ -44,6 +44,51 @@ def test_nothing_to_go_by_is_left_in_base64(before, secret, after):
     assert Redactor(frozenset({secret})).text(encoded) != encoded
 
 
+LONG = "".join(f"{number:x}-" for number in range(60))
+
+
+@pytest.mark.parametrize("width", [76, 64, 20])
+def test_base64_that_is_wrapped_is_found_line_by_line(width):
+    encoded = base64.b64encode(f"Basic ops:{LONG}!".encode()).decode()
+    redactor = Redactor(frozenset({LONG}))
+    lines = [encoded[at : at + width] for at in range(0, len(encoded), width)]
+    inner = [line for line in lines if len(line) == width][1:-1]
+    assert inner
+    assert {redactor.text(line) for line in inner} == {MASK}
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("said s3cr3t-value-01…", "said ***…"),
+        ("said s3cr3t-value-0", "said ***"),
+        (
+            "x s3cr3t-v\n[stackplan: 7 bytes of output are missing here]\n-0123 y",
+            "x ***\n[stackplan: 7 bytes of output are missing here]\n*** y",
+        ),
+        ("…value-0123 y", "…*** y"),
+        ("no such s3…", "no such s3…"),
+        ("…other", "…other"),
+    ],
+)
+def test_a_piece_beside_a_cut_is_not_left(text, clean):
+    assert Redactor(frozenset({"s3cr3t-value-0123"})).text(text) == clean
+
+
+@given(st.text(max_size=60), st.text(min_size=9, max_size=30), st.text(max_size=60))
+def test_what_holds_no_secret_keeps_its_meaning_and_what_holds_one_loses_it(before, secret, after):
+    assert (
+        secret.strip() == ""
+        or secret not in Redactor(frozenset({secret})).text(before + secret + after)
+        or secret in MASK
+    )
+
+
+def test_a_huge_secret_costs_no_fortune():
+    huge = "".join(chr(33 + number % 90) for number in range(60_000))
+    assert Redactor(frozenset({huge})).text(f"a {huge} {huge[:500]}…") == "a *** ***…"
+
+
 def test_without_a_secret_nothing_is_touched():
     assert Redactor().plain({"a": ["hunter2", 1, None]}) == {"a": ["hunter2", 1, None]}
 
@@ -59,7 +104,12 @@ def test_a_secret_of_several_lines_is_found_line_by_line():
         ("https://ops:s3cret@host/simple", {"s3cret"}),
         ("--index-url 'https://ops:p%40ss@host/' x", {"p%40ss", "p@ss"}),
         ("https://ghp_0123456789@host/", {"ghp_0123456789"}),
+        ("https://bob:p@ss77word@host/", {"p@ss77word"}),
+        ("https://bob:pa/ss77word@host/", {"pa/ss77word"}),
+        ("https://host/simple?token=ss77word&x=1", {"ss77word"}),
+        ("https://host/x?api_key=k1-k2#top", {"k1-k2"}),
         ("ssh://git@host/x https://host:8080/@x", set()),
+        ("https://host:8080/a https://[::1]:80/b@c", set()),
         ("a:b@c", set()),
     ],
 )
@@ -70,4 +120,6 @@ def test_passwords_in_addresses(text, found):
 def test_a_masked_line_keeps_its_columns():
     line = 'index_url: "https://ops:s3cret@host/simple"  # git@host'
     assert masked(line) == 'index_url: "https://**********@host/simple"  # git@host'
+    assert without_passwords(line) == 'index_url: "https://***@host/simple"  # git@host'
+    assert masked("https://h/?token=abc&x") == "https://h/?token=***&x"
     assert len(masked(line)) == len(line)

@@ -46,3 +46,12 @@ def test_a_line_without_end_is_not_held_for_ever_and_is_masked_over_its_parts() 
     assert SECRET.encode() not in told
     assert told.count(b"***") == 1
     assert len(told) == 140_003
+
+
+def test_base64_that_is_wrapped_leaves_no_line() -> None:
+    secret = "".join(f"{number:x}-" for number in range(60))
+    known = Redactor(frozenset({secret}))
+    mask = Mask(list(known.forms), list(known.cores))
+    encoded = base64.encodebytes(secret.encode())
+    told = mask.feed(encoded) + mask.end()
+    assert told == b"***\n" * 3
