@@ -171,7 +171,7 @@ def test_a_disk_that_fills_up_stops_before_the_next_action_and_loses_no_line(pat
     run.on_event = lambda event: full_after(monkeypatch, 0) if isinstance(event, StepStarted) else None
     report = run.play(bound(*STEPS))
     run.journal.close()
-    assert world.starts == {"R.torch.1": 1}
+    assert world.starts == {"R.a.torch.1": 1}
     (node,) = report.nodes
     assert (node.stopped_at, node.reason) == ("sglang", Reason.ACTION)
     assert "No space left on device" in node.message

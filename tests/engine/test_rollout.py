@@ -192,7 +192,7 @@ def test_the_second_wish_to_stop_ends_running_jobs_on_their_nodes(stage):
     (node,) = report.nodes
     assert (node.outcome, node.stopped_at, node.reason) == (NodeOutcome.INTERRUPTED, "torch", Reason.INTERRUPTED)
     assert node.steps[0].conditions[0].observed == "old"
-    assert set(run.sessions[0].terminated) == {"R.torch.1"}
+    assert set(run.sessions[0].terminated) == {"R.a.torch.1"}
     assert exit_status(report) == 130
 
 
