@@ -124,12 +124,17 @@ class PythonPackages(ActionKind):
         if self.wishes.inherit_config or not isinstance(answer, Known):
             return ()
         node = installer_facts(answer)
-        found = (*node.ignored_variables, *node.ignored_files)
+        installer = self._installer(node, making=node.kind in ("missing", "empty"))
+        if isinstance(installer, CannotAct):
+            return ()
+        name = installer.value
+        found = [it for it in node.ignored_variables if it.startswith(f"{name.upper()}_")]
+        found += [it for it in node.ignored_files if name in it.rpartition("/")[2]]
         if not found:
             return ()
         at = self.arguments.at
         remedy = f"Add `inherit_config: true` at {at.line}:{at.column} to have them count."
-        summary = f"settings of the node are ignored: {listing(found)}"
+        summary = f"settings of {name} on the node are ignored: {listing(found)}"
         return (Diagnosis(summary=summary, severity=Severity.NOTE, at=at, remedy=remedy),)
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:

@@ -359,18 +359,32 @@ def test_state_is_the_packages_and_the_environment_itself(arguments, environment
     assert kind.state(environment_facts(kind="missing")) == {}
 
 
-IGNORED = {"ignored": {"variables": ["UV_EXTRA_INDEX_URL"], "files": ["~/.config/uv/uv.toml"]}}
+IGNORED = {
+    "ignored": {
+        "variables": ["PIP_INDEX_URL", "UV_EXTRA_INDEX_URL"],
+        "files": ["~/.config/uv/uv.toml", "/etc/xdg/pip/pip.conf"],
+    }
+}
 
 
-def test_a_plan_shows_which_settings_of_the_node_are_ignored(arguments, environment_facts):
+@pytest.mark.parametrize(
+    ("node", "settings"),
+    [
+        ({}, "uv on the node are ignored: UV_EXTRA_INDEX_URL, ~/.config/uv/uv.toml"),
+        ({"uv": None}, "pip on the node are ignored: PIP_INDEX_URL, /etc/xdg/pip/pip.conf"),
+    ],
+)
+def test_a_plan_shows_which_settings_of_the_installer_are_ignored(arguments, environment_facts, node, settings):
     action = KIND.read(arguments(venv="~/ml-env", packages=["torch"]))
-    (note,) = action.notes(environment_facts(TORCH, **IGNORED))
-    assert note.summary == "settings of the node are ignored: UV_EXTRA_INDEX_URL, ~/.config/uv/uv.toml"
+    (note,) = action.notes(environment_facts(TORCH, **IGNORED, **node))
+    assert note.summary == f"settings of {settings}"
     assert note.severity is Severity.NOTE
     assert note.remedy == "Add `inherit_config: true` at 37:7 to have them count."
 
 
-@pytest.mark.parametrize(("values", "node"), [({}, {}), ({"inherit_config": True}, IGNORED)])
+@pytest.mark.parametrize(
+    ("values", "node"), [({}, {}), ({"inherit_config": True}, IGNORED), ({}, {**IGNORED, "uv": None, "pip": None})]
+)
 def test_nothing_is_noted_where_nothing_is_ignored(arguments, environment_facts, values, node):
     action = KIND.read(arguments(venv="~/ml-env", packages=["torch"], **values))
     assert action.notes(environment_facts(TORCH, **node)) == ()
