@@ -20,6 +20,7 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     no_effect.half_installed,
     no_effect.broken_metadata,
     error.no_record,
+    no_effect.index_passed_over,
     no_effect.satisfied_already,
     no_effect.highest_already,
     wrong_build.brought_along,

@@ -1,5 +1,6 @@
 """Rules for an installer that ended with 0 and changed nothing; each is a pure function of a `Failure`."""
 
+import re
 from collections.abc import Callable
 
 from packaging.version import InvalidVersion, Version
@@ -11,6 +12,9 @@ from stackplan.actions._wishes import Wishes
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
 from stackplan.model.outcome import Reason
+
+# pip: "Could not fetch URL https://…: There was a problem confirming the ssl certificate: … - skipping".
+_UNREAD = re.compile(r"Could not fetch URL|Retrying \(Retry\(total=0|- skipping$", re.IGNORECASE)
 
 
 def half_installed(failure: Failure) -> Diagnosis | None:
@@ -65,9 +69,25 @@ def satisfied_already(failure: Failure) -> Diagnosis | None:
     return failure.diagnosis("SP201", summary, remedy)
 
 
+def index_passed_over(failure: Failure) -> Diagnosis | None:
+    """SP207: pip goes on without an index that it could not read, and ends with 0 where something is installed."""
+    if failure.exit_code != 0 or failure.reason is not Reason.NO_OP:
+        return None
+    lines = [line.strip() for line in failure.output.splitlines() if _UNREAD.search(line)]
+    if not lines:
+        return None
+    summary = "An index could not be read, and the installer went on without it."
+    settings = failure.node.ignored_files if failure.node is not None and not failure.wishes.inherit_config else ()
+    remedy = "See that the node reaches it (address, proxy, certificates)"
+    if settings:
+        remedy += f"; if it needs what stands in {listing(settings)}, add `inherit_config: true` at {failure.at}"
+    causes = tuple(line if len(line) <= 300 else f"{line[:300]}…" for line in dict.fromkeys(lines))[:2]
+    return failure.diagnosis("SP207", summary, f"{remedy}.", causes=causes)
+
+
 def highest_already(failure: Failure) -> Diagnosis | None:
     """SP202: `upgrade` moves to a higher version only, and a label counts: cu130 is higher than cu128."""
-    if failure.wishes.reinstall or satisfied_already(failure) is not None:
+    if failure.wishes.reinstall or satisfied_already(failure) or index_passed_over(failure):
         return None
     found = _satisfying(failure, failure.wishes.upgrade.covers)
     if found is None:
@@ -79,6 +99,8 @@ def highest_already(failure: Failure) -> Diagnosis | None:
         f"{distribution.version} was on offer."
     )
     remedy = f"Pin {pin}, or add `reinstall: [{distribution.name}]` at {failure.at}."
+    if failure.wishes.index_url:
+        remedy += f" Check `index_url` at {failure.place('index_url')}: to uv an index that answers 404 offers nothing."
     return failure.diagnosis("SP202", summary, remedy)
 
 

@@ -258,3 +258,27 @@ def test_an_upgrade_that_went_too_far(diagnose):
 
 def test_nothing_is_said_without_evidence(diagnose):
     assert diagnose({"packages": ["sglang"]}, [CU128], code=1, output="boom\n", reason=Reason.ACTION) == ()
+
+
+UNREAD = (
+    "Could not fetch URL https://index.example/simple/torch/: There was a problem confirming the ssl certificate: "
+    "HTTPSConnectionPool(host='index.example', port=443): Max retries exceeded (Caused by SSLError(CERTIFICATE_VERIFY_"
+    "FAILED)) - skipping\nRequirement already satisfied: torch in ./ml-env (2.10.0+cu128)\n"
+)
+
+
+def test_an_index_that_was_passed_over_is_told_instead_of_what_it_did_not_offer(diagnose):
+    node = {"ignored": {"variables": [], "files": ["/etc/pip.conf"]}}
+    (diagnosis,) = diagnose({"packages": ["torch"], "upgrade": True}, [CU128], output=UNREAD, node=node)
+    assert (diagnosis.code, diagnosis.summary) == (
+        "SP207",
+        "An index could not be read, and the installer went on without it.",
+    )
+    assert "add `inherit_config: true` at 37:7" in diagnosis.remedy
+    assert diagnosis.causes[0].startswith("Could not fetch URL https://index.example/simple/torch/")
+
+
+def test_an_upgrade_without_effect_sends_the_reader_to_the_index_too(diagnose):
+    (diagnosis,) = diagnose({"packages": ["torch"], "upgrade": True, "index_url": "http://127.0.0.1/x"}, [CU128])
+    assert diagnosis.code == "SP202"
+    assert "Check `index_url` at" in diagnosis.remedy
