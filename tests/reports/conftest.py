@@ -326,3 +326,15 @@ def many_report() -> Report:
 @pytest.fixture
 def plan_report() -> Report:
     return _plan()
+
+
+@pytest.fixture
+def outside_of_code() -> Callable[[str], str]:
+    """Take from a comment what GitHub reads as markdown: no fences, no code spans, no `<code>`."""
+
+    def taken(text: str) -> str:
+        text = re.sub(r"^(`{3,})\w*\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"<code>[^<]*</code>", "", text)
+        return re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", text)
+
+    return taken

@@ -22,14 +22,7 @@ def test_golden(golden, sample):
     golden(f"markdown_{name}", "".join(lines[: 12 if name == "many" else None]))
 
 
-def outside_of_code(text):
-    """Return what of a comment GitHub reads as markdown: no fences, no code spans, no `<code>`."""
-    text = re.sub(r"^(`{3,})\w*\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"<code>[^<]*</code>", "", text)
-    return re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", text)
-
-
-def test_hostile_text_is_inert_wherever_it_stands(no_op_report):
+def test_hostile_text_is_inert_wherever_it_stands(no_op_report, outside_of_code):
     step = no_op_report.nodes[0].steps[1]
     hostile = replace(
         step,
@@ -51,7 +44,7 @@ def test_hostile_text_is_inert_wherever_it_stands(no_op_report):
     assert bare.count("<details>") == bare.count("</details>") == 1
 
 
-def test_the_measure_of_inert_text_would_notice():
+def test_the_measure_of_inert_text_would_notice(outside_of_code):
     assert "@octocat" in outside_of_code("| `a` | @octocat |")
 
 
@@ -110,7 +103,7 @@ def _distinct(count, plan_report, steps=1):
 
 
 @pytest.mark.parametrize(("count", "steps"), [(200, 1), (3_000, 1), (50, 400)])
-def test_fits_into_a_comment_however_much_there_is(plan_report, count, steps):
+def test_fits_into_a_comment_however_much_there_is(plan_report, outside_of_code, count, steps):
     text = markdown.render(_distinct(count, plan_report, steps))
     assert length(text) <= 40_000
     assert "Left out for want of room: " in text
