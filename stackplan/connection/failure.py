@@ -15,11 +15,15 @@ ConnectionFailure
     ConnectionLost          it was there and is gone
     NodeProgramFailed       the node program could not do what it was asked
     Locked                  another run holds the node
+        LeftOver            what an earlier run started lives on without it
 """
+
+from collections.abc import Mapping
 
 from stackplan.connection.lock_owner import LockOwner
 
 _MOST_PRINTED = 2000
+_MOST_PROCESSES = 5
 
 
 def bounded(printed: str) -> str:
@@ -115,3 +119,23 @@ class Locked(ConnectionFailure):
             else "by another run"
         )
         super().__init__(f"the node is locked {held}", "wait until that run has ended")
+
+
+class LeftOver(Locked):
+    """The supervisor of `job` was killed; `processes` that its action consists of live on."""
+
+    def __init__(self, job: str, processes: Mapping[int, str]) -> None:
+        super().__init__(None)
+        self.job = job
+        self.processes = dict(processes)
+        named = ", ".join(f"{name} ({pid})" for pid, name in sorted(self.processes.items())[:_MOST_PROCESSES])
+        more = len(self.processes) - _MOST_PROCESSES
+        run, _, rest = job.partition(".")
+        step = rest.rpartition(".")[0] or job
+        self.summary = (
+            f"the action of step `{step}` of run {run} still runs on the node, although its supervisor was killed: "
+            f"{named}{f' and {more} more' if more > 0 else ''}"
+        )
+        numbers = " ".join(str(pid) for pid in sorted(self.processes))
+        self.remedy = f"wait until it has ended, or end it on the node: `kill {numbers}`"
+        self.args = (self.summary,)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from stackplan.connection import wire
-from stackplan.connection.failure import ConnectionLost, Locked, NodeProgramFailed
+from stackplan.connection.failure import ConnectionLost, LeftOver, Locked, NodeProgramFailed
 from stackplan.connection.handshake import Greeting, Opened, open_program
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.mailbox import Mailbox
@@ -117,12 +117,16 @@ class Session:
         self._exchange({"terminate": {"job": name, "grace_s": grace_s}})
 
     def lock(self, owner: LockOwner) -> None:
-        """Hold the node for a run until nothing of it is alive there. Raise Locked, NodeProgramFailed."""
+        """Hold the node for a run until nothing of it is alive there. Raise Locked, LeftOver, NodeProgramFailed."""
         reply = self._exchange({"lock": owner.plain()})
         if "held_by" in reply:
             raise Locked(LockOwner.read(reply["held_by"]))
+        if "left_over" in reply:
+            raise self._read(_left_over, reply)
         if "locked" not in reply:
-            raise NodeProgramFailed(str(reply.get("error") or "the node program did not say whether it holds the lock"))
+            why = reply.get("error") or "the node program did not say whether it holds the lock"
+            remedy = reply.get("remedy")
+            raise NodeProgramFailed(str(why), str(remedy) if remedy else None)
 
     def close(self) -> None:
         """End the node program; jobs go on under their supervisors."""
@@ -157,6 +161,14 @@ def _started(reply: dict[str, Any]) -> Started:
         raise wire.ReplyInvalid("a start was expected")
     pid = told.get("pid")
     return Started(pid if isinstance(pid, int) else None, str(told.get("spool")))
+
+
+def _left_over(reply: dict[str, Any]) -> LeftOver:
+    told = reply["left_over"]
+    try:
+        return LeftOver(str(told["job"]), {int(pid): str(name) for pid, name in told["processes"].items()})
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise wire.ReplyInvalid("what an earlier run left behind was expected") from error
 
 
 def _output(reply: dict[str, Any]) -> tuple[int, bytes]:

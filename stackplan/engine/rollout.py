@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from stackplan.connection.failure import ConnectionFailure, Locked, NodeProgramFailed
+from stackplan.connection.failure import ConnectionFailure, LeftOver, Locked, NodeProgramFailed
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.attachment import Attachment, Losses
 from stackplan.engine.bind import BoundPlaybook
@@ -39,6 +39,7 @@ _LOST = frozenset({NodeOutcome.LOST, NodeOutcome.UNREACHABLE})
 # What becomes of a node that was connected and could not be locked, by what went wrong.
 _NOT_HELD: dict[type[ConnectionFailure], NodeOutcome] = {
     Locked: NodeOutcome.LOCKED,
+    LeftOver: NodeOutcome.LOCKED,
     NodeProgramFailed: NodeOutcome.FAILED,
 }
 

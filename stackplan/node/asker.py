@@ -24,6 +24,8 @@ from stackplan.node.identity import NoSuchUser, become, forget_signals, other, s
 from stackplan.node.processes import descendants, send
 
 PATIENCE_S = 2.0
+# How long sudo may take to start a worker, which then says that it is there.
+SUDO_PATIENCE_S = 20.0
 MOST_WORKERS = 8
 
 
@@ -87,7 +89,9 @@ class Worker:
     def __init__(self, user: str | None) -> None:
         self.user = user
         self.asked: int | None = None
-        self.since = 0.0
+        self.since = time.monotonic()
+        self.employed = self.since
+        self.ready = user is None or os.geteuid() == 0
         to_worker = os.pipe()
         from_worker = os.pipe()
         complaints = os.pipe()
@@ -148,7 +152,8 @@ class Worker:
     def dismiss(self, *, by_force: bool = False) -> None:
         """Close the worker's streams, which ends an idle one; by force also what it has started."""
         if by_force and self.pid:
-            send([*descendants(self.pid), self.pid], signal.SIGKILL, self.user)
+            # A sudo that did not come so far would not help to end anything either.
+            send([*descendants(self.pid), self.pid], signal.SIGKILL, self.user if self.ready else None)
         self.channel.close()
         os.close(self._complaints)
 
@@ -156,7 +161,11 @@ class Worker:
 class Batch:
     """The queries of one `ask` request on their way to answers."""
 
-    def __init__(self, request: Any, queries: list[dict[str, Any]], timeout_s: float) -> None:
+    def __init__(
+        self, request: Any, queries: list[dict[str, Any]], timeout_s: float, silent_sudo: set[str] | None = None
+    ) -> None:
+        """`silent_sudo` are the users whom sudo did not let one become or refuse in time; more are added to it."""
+        self._silent_sudo = set() if silent_sudo is None else silent_sudo
         self.request = request
         self.queries = queries
         self.timeout_s = timeout_s
@@ -173,7 +182,10 @@ class Batch:
             # Imported here once, the workers of this batch and of later ones inherit it.
             _try_import(kind)
         for user in list(self._waiting):
-            self._employ(user)
+            if user in self._silent_sudo:
+                self._give_up_on(user)
+            else:
+                self._employ(user)
 
     @property
     def done(self) -> bool:
@@ -199,8 +211,10 @@ class Batch:
             frames, worker.channel.ended = [], True
             self._record(worker.asked, {"failed": error.why, "stderr": ""})
         for frame in frames:
-            self._record(frame["index"], frame["answer"])
-            self._give_next(worker)
+            worker.ready = True
+            if "index" in frame:
+                self._record(frame["index"], frame["answer"])
+                self._give_next(worker)
         if worker.channel.ended:
             self._bury(worker)
 
@@ -221,10 +235,10 @@ class Batch:
         if now >= self.deadline:
             self._give_up()
             return now
-        again = self.deadline
+        again = min(self.deadline, self._look_at_sudo(now))
         for user, waiting in self._waiting.items():
             busy = [worker for worker in self.workers if worker.user == user]
-            if not waiting or len(self.workers) >= MOST_WORKERS or not busy:
+            if not waiting or len(self.workers) >= MOST_WORKERS or not busy or not all(it.ready for it in busy):
                 continue
             patience_ends = max(worker.since for worker in busy) + PATIENCE_S
             if now >= patience_ends:
@@ -232,6 +246,30 @@ class Batch:
                 patience_ends = now + PATIENCE_S
             again = min(again, patience_ends)
         return again
+
+    def _look_at_sudo(self, now: float) -> float:
+        """Give up on users for whom sudo neither starts a worker nor refuses; return when to look again."""
+        again = self.deadline
+        for worker in [it for it in self.workers if not it.ready]:
+            patience_ends = worker.employed + SUDO_PATIENCE_S
+            if now < patience_ends:
+                again = min(again, patience_ends)
+                continue
+            assert worker.user is not None
+            self._silent_sudo.add(worker.user)
+            self.workers.remove(worker)
+            # Not through sudo, which is what hangs.
+            send([*descendants(worker.pid, [worker.pid]), worker.pid], signal.SIGKILL)
+            if worker.asked is not None:
+                self._waiting.setdefault(worker.user, []).append(worker.asked)
+            worker.dismiss()
+            self._give_up_on(worker.user)
+        return again
+
+    def _give_up_on(self, user: str | None) -> None:
+        why = f"sudo did not answer within {SUDO_PATIENCE_S:g} s when asked to become `{user}`"
+        for index in self._waiting.pop(user, []):
+            self._record(index, {"failed": why, "stderr": ""})
 
     def _give_up(self) -> None:
         limit = f"{self.timeout_s:g} s"

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from stackplan.node.frames import Decoder
+from stackplan.node.frames import Decoder, encode
 
 
 def main() -> None:
@@ -35,6 +35,7 @@ def main() -> None:
 
         reader, writer = os.dup(0), os.dup(1)
         silence()
+        os.write(writer, encode({"ready": True}))
         work(reader, writer, waiting, decoder.pending)
     elif "stage" in first:
         from stackplan.node.stage import perform  # noqa: PLC0415 - see above

@@ -2,6 +2,9 @@
 
 The file holds the owner as JSON; what counts is the flock, which dies with its last holder. Within one run it is a
 shared one, so that a controller that reconnects joins its own supervisor; to any other run it looks exclusive.
+
+A flock can be outlived by what it protects. So whoever takes a lock that is free looks twice: for supervisors that hold
+the lock's file although somebody has deleted it, and for actions that live on although their supervisor was killed.
 """
 
 from __future__ import annotations
@@ -10,11 +13,18 @@ import contextlib
 import fcntl
 import json
 import os
+import select
+import time
 from typing import Any, Iterator
 
-from stackplan.node.spool import state_folder
+from stackplan.node.boot import BOOT
+from stackplan.node.obstacle import obstacle
+from stackplan.node.processes import living_members, name_of
+from stackplan.node.spool import abandoned, state_folder
 
+GUARD_PATIENCE_S = 5.0
 _ROOM = 16 * 1024
+_POLL_S = 0.05
 
 
 class Held(Exception):
@@ -25,30 +35,60 @@ class Held(Exception):
         self.owner = owner
 
 
-def take(owner: dict[str, Any]) -> int:
-    """Take the lock for a run, or join the others of that run; return the descriptor that holds it. Raise Held.
+class LeftOver(Exception):
+    """The supervisor of `job` was killed, and what it had started still lives: names by process number."""
 
-    Children inherit the descriptor by fork; a program that is started does not.
+    def __init__(self, job: str, processes: dict[int, str]) -> None:
+        super().__init__(job)
+        self.job = job
+        self.processes = processes
+
+
+class Unusable(Exception):
+    """The lock cannot be taken, and no run is to blame."""
+
+    def __init__(self, why: str, remedy: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.remedy = remedy
+
+
+def take(owner: dict[str, Any]) -> int:
+    """Take the lock for a run, or join the others of that run; return the descriptor that holds it.
+
+    Children inherit the descriptor by fork; a program that is started does not. Raise Held, LeftOver, Unusable.
     """
     folder = state_folder()
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = os.path.join(folder, "lock")
     try:
-        with _guarded(folder):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                found = read_owner(descriptor)
-                if found.get("run") != owner.get("run"):
-                    raise Held(found) from None
-            else:
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, json.dumps(owner).encode("ascii"), 0)
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-    except BaseException:
-        os.close(descriptor)
-        raise
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            with _guarded(folder):
+                _take(descriptor, path, owner)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    except OSError as error:
+        raise Unusable(*obstacle(error, path)) from error
     return descriptor
+
+
+def _take(descriptor: int, path: str, owner: dict[str, Any]) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        found = read_owner(descriptor)
+        if found.get("run") != owner.get("run"):
+            raise Held(found) from None
+    else:
+        for found in _owners_of_the_deleted(path):
+            if found.get("run") != owner.get("run"):
+                raise Held(found)
+        _refuse_left_overs(owner)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(owner).encode("ascii"), 0)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
 
 
 def read_owner(descriptor: int) -> dict[str, Any]:
@@ -60,12 +100,90 @@ def read_owner(descriptor: int) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _refuse_left_overs(owner: dict[str, Any]) -> None:
+    """Raise LeftOver where an action of another run still lives without its supervisor."""
+    own = f"{owner.get('run')}."
+    for job, sessions in abandoned():
+        processes = living_members(sessions)
+        if processes and not job.startswith(own):
+            raise LeftOver(job, processes)
+
+
+def _owners_of_the_deleted(path: str) -> Iterator[dict[str, Any]]:
+    """Yield what the lock's file said to whoever still holds one that was deleted (`rm -rf ~/.local`)."""
+    gone = f"{os.path.realpath(path)} (deleted)"
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid() and _is_ours(entry):
+            yield from _read_if_open(f"/proc/{entry}/fd", gone)
+
+
+def _is_ours(pid: str) -> bool:
+    """Tell whether a process is a node program or a supervisor of this user."""
+    try:
+        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
+            return False
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return BOOT.encode("ascii") in file.read()
+    except OSError:
+        return False
+
+
+def _read_if_open(folder: str, target: str) -> Iterator[dict[str, Any]]:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"{folder}/{name}") == target:
+                    descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+                    try:
+                        yield read_owner(descriptor)
+                    finally:
+                        os.close(descriptor)
+
+
 @contextlib.contextmanager
 def _guarded(folder: str) -> Iterator[None]:
-    """Keep others out while the lock changes between exclusive and shared, which is no single act."""
-    guard = os.open(os.path.join(folder, "lock.guard"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Keep others out while the lock changes between exclusive and shared, which is no single act. Raise Unusable."""
+    path = os.path.join(folder, "lock.guard")
+    guard = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(guard, fcntl.LOCK_EX)
+        _wait_for(guard, path)
         yield
     finally:
         os.close(guard)
+
+
+def _wait_for(guard: int, path: str) -> None:
+    """Take the guard, which nobody holds for longer than a moment. Raise Unusable where somebody does."""
+    deadline = time.monotonic() + GUARD_PATIENCE_S
+    while not _free(guard):
+        if time.monotonic() >= deadline:
+            raise Unusable(
+                f"{path} has been held for {GUARD_PATIENCE_S:g} s by {_holder(guard)}",
+                "end that process on the node; it is stopped, or waits for a disk that is gone",
+            )
+        select.select([], [], [], _POLL_S)
+
+
+def _free(guard: int) -> bool:
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(descriptor: int) -> str:
+    """Return who holds the flock of an open file, as /proc/locks has it.
+
+    1: FLOCK  ADVISORY  WRITE 4711 08:01:1583 0 EOF
+    """
+    inode = str(os.fstat(descriptor).st_ino)
+    try:
+        with open("/proc/locks", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        rows = []
+    for row in rows:
+        if len(row) > 5 and "->" not in row and row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode:
+            return f"process {row[4]} ({name_of(int(row[4])) or 'of another name space'})"
+    return "another process"

@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 import subprocess
-from typing import Iterable
+from typing import Iterable, NamedTuple
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -20,8 +20,18 @@ def adopt_orphans() -> bool:
         return False
 
 
-def _status(pid: int) -> tuple[str, int, int, str] | None:
-    """Return (name, parent, session, state) of a process, or None when it is gone."""
+class Status(NamedTuple):
+    """What /proc/PID/stat says of a process; `started` in ticks since the boot."""
+
+    name: str
+    parent: int
+    session: int
+    state: str
+    started: int
+
+
+def _status(pid: int) -> Status | None:
+    """Return the status of a process, or None when it is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read().decode("utf-8", "replace")
@@ -30,7 +40,50 @@ def _status(pid: int) -> tuple[str, int, int, str] | None:
     # The name stands in parentheses and may itself hold parentheses and spaces.
     name = text[text.index("(") + 1 : text.rindex(")")]
     fields = text[text.rindex(")") + 2 :].split()
-    return name, int(fields[1]), int(fields[3]), fields[0]
+    return Status(name, int(fields[1]), int(fields[3]), fields[0], int(fields[19]))
+
+
+def name_of(pid: int) -> str | None:
+    """Return what a process is called, or None when there is none."""
+    status = _status(pid)
+    return None if status is None else status.name
+
+
+def started(pid: int) -> int:
+    """Return when a process was started, in ticks since the boot; 0 when that is not known."""
+    status = _status(pid)
+    return 0 if status is None else status.started
+
+
+def _table() -> dict[int, Status]:
+    found = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            status = _status(int(entry))
+            if status is not None:
+                found[int(entry)] = status
+    return found
+
+
+def living_members(sessions: dict[int, int]) -> dict[int, str]:
+    """Return the names of the living processes of sessions, given by leader and when it was started (0: whenever), by
+    number.
+
+    A leader that was started at another time is a stranger who was given the same number.
+    """
+    if not sessions:
+        return {}
+    table = _table()
+    ours = {
+        leader: since
+        for leader, since in sessions.items()
+        if not since or leader not in table or table[leader].started == since
+    }
+    return {
+        pid: it.name
+        for pid, it in table.items()
+        if it.session in ours and it.started >= ours[it.session] and it.state not in "ZX"
+    }
 
 
 def descendants(root: int, sessions: Iterable[int] = ()) -> dict[int, str]:
@@ -38,26 +91,20 @@ def descendants(root: int, sessions: Iterable[int] = ()) -> dict[int, str]:
 
     `root` itself is not among them, nor is a zombie.
     """
-    table = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            status = _status(int(entry))
-            if status is not None:
-                table[int(entry)] = status
+    table = _table()
     wanted = set(sessions)
     found: dict[int, str] = {}
     inside = {root}
     grown = True
     while grown:
         grown = False
-        for pid, (_, parent, session, _) in table.items():
-            if pid not in inside and (parent in inside or session in wanted) and pid != root:
+        for pid, it in table.items():
+            if pid not in inside and (it.parent in inside or it.session in wanted) and pid != root:
                 inside.add(pid)
                 grown = True
     for pid in inside - {root}:
-        name, _, _, state = table[pid]
-        if state not in "ZX":
-            found[pid] = name
+        if table[pid].state not in "ZX":
+            found[pid] = table[pid].name
     return found
 
 

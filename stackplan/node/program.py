@@ -17,7 +17,7 @@ from stackplan.node.channel import Channel
 from stackplan.node.descriptors import silence
 from stackplan.node.frames import FrameInvalid
 from stackplan.node.identity import greeting
-from stackplan.node.lock import Held, take
+from stackplan.node.lock import Held, LeftOver, Unusable, take
 
 # While a request is open, the controller hears from the program at least this often: silence means a lost connection.
 HEARTBEAT_S = 5.0
@@ -46,6 +46,7 @@ class Program:
         self._batches: list[Batch] = []
         self._watchers: list[Any] = []
         self._locks: list[int] = []
+        self._silent_sudo: set[str] = set()
         self._spoken = time.monotonic()
         self._answers: dict[str, Callable[[Any, dict[str, Any]], None]] = {
             "ask": self._ask,
@@ -106,21 +107,16 @@ class Program:
             self._send({"id": number, "error": f"{type(error).__name__}: {error}"})
 
     def _ask(self, number: Any, request: dict[str, Any]) -> None:
-        self._batches.append(Batch(number, list(request["ask"]), float(request.get("timeout_s") or 60.0)))
+        timeout_s = float(request.get("timeout_s") or 60.0)
+        self._batches.append(Batch(number, list(request["ask"]), timeout_s, self._silent_sudo))
 
     def _start(self, number: Any, job: dict[str, Any]) -> None:
         from stackplan.node.supervisor import CannotStart, start  # noqa: PLC0415 - compiled on the node only when needed
 
         try:
-            if job.get("lock") and not self._locks:
-                self._locks.append(take(job["lock"]))
             started = start(job, self._locks)
         except CannotStart as error:
             self._send({"id": number, "not_started": str(error)})
-        except Held as held:
-            self._send(
-                {"id": number, "not_started": f"the node is locked by {held.owner.get('operator', 'another run')}"}
-            )
         except OSError as error:
             self._send({"id": number, "not_started": f"{error.filename or 'the node'}: {error.strerror}"})
         else:
@@ -144,8 +140,10 @@ class Program:
                 self._locks.append(take(owner))
         except Held as held:
             self._send({"id": number, "held_by": held.owner})
-        except OSError as error:
-            self._send({"id": number, "error": f"the lock cannot be taken: {error.filename}: {error.strerror}"})
+        except LeftOver as left:
+            self._send({"id": number, "left_over": {"job": left.job, "processes": left.processes}})
+        except Unusable as error:
+            self._send({"id": number, "error": f"the lock cannot be taken: {error.why}", "remedy": error.remedy})
         else:
             self._send({"id": number, "locked": True})
 

@@ -4,6 +4,7 @@ $XDG_STATE_HOME/stackplan/HOST/spool/JOB/        0700; HOST because homes are sh
     alive          its flock is held by the supervisor as long as that lives
     job.json       what runs, without environment, standard input or arguments of tasks: those may hold secrets
     pid            the supervisor's, written before anything is started
+    sessions       of each stage its process, which leads a session, and when that was started; written by it itself
     output[.N]     the output in segments; the first and the last ones are kept
     ending.json    renamed into place last; its room is taken beforehand, so that a full disk cannot keep it out
 """
@@ -21,11 +22,13 @@ from typing import Any, Iterator
 
 from stackplan.node.identity import home
 from stackplan.node.mask import Mask
+from stackplan.node.processes import started
 
 SEGMENT = 8 * 1024 * 1024
 FIRST_SEGMENTS = 4
 LAST_SEGMENTS = 4
 _ENDING_ROOM = 4096
+_SESSION_ROOM = 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -70,6 +73,7 @@ class Spool:
             record = json.dumps({"boot": boot_id(), "started": time.time(), **job})
             _write(self.file("job.json"), record.encode("ascii"))
             _write(self.file("ending.part"), b" " * _ENDING_ROOM)
+            _write(self.file("sessions"), b" " * (_SESSION_ROOM * len(job.get("stages") or ())))
         except OSError:
             os.close(alive)
             self.remove()
@@ -93,6 +97,33 @@ class Spool:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def note_session(self, stage: int) -> None:
+        """Note that this process leads the session of the stage of that number; its room was taken beforehand."""
+        with contextlib.suppress(OSError):
+            descriptor = os.open(self.file("sessions"), os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                line = b"%d %d\n" % (os.getpid(), started(os.getpid()))
+                os.pwrite(descriptor, line.rjust(_SESSION_ROOM), stage * _SESSION_ROOM)
+            finally:
+                os.close(descriptor)
+
+    def sessions(self) -> dict[int, int]:
+        """Return the leaders of the stages' sessions, and when each was started."""
+        try:
+            with open(self.file("sessions"), encoding="ascii") as file:
+                words = [int(word) for word in file.read().split()]
+        except (OSError, ValueError):
+            return {}
+        return dict(zip(words[::2], words[1::2]))
+
+    def boot(self) -> str:
+        """Return the name of the boot in which the job was started, empty where that is not known."""
+        try:
+            with open(self.file("job.json"), encoding="utf-8") as file:
+                return str(json.load(file).get("boot") or "")
+        except (OSError, ValueError, AttributeError):
+            return ""
 
     def pid(self) -> int | None:
         """Return the supervisor's process number, None when none was started (yet)."""
@@ -139,16 +170,25 @@ class Spool:
         """Return why there is neither an ending nor a supervisor."""
         if not self.exists():
             return f"the node has no record of the job {self.job}"
-        try:
-            with open(self.file("job.json"), encoding="utf-8") as file:
-                boot = json.load(file).get("boot")
-        except (OSError, ValueError):
-            boot = None
+        boot = self.boot()
         if boot and boot != boot_id():
             return "the node was restarted while the job ran"
         if self.pid() is None:
             return "the job's supervisor was not started"
         return f"the job's supervisor (process {self.pid()}) was killed; what it had started may still run"
+
+
+def abandoned() -> Iterator[tuple[str, dict[int, int]]]:
+    """Yield the jobs of this boot that have no ending and no supervisor any more, with the sessions of their stages."""
+    try:
+        names = os.listdir(os.path.join(state_folder(), "spool"))
+    except OSError:
+        return
+    for name in sorted(names):
+        if _NAME.fullmatch(name) and not os.path.exists(os.path.join(state_folder(), "spool", name, "ending.json")):
+            spool = Spool(name)
+            if spool.boot() == boot_id() and not spool.supervised():
+                yield name, spool.sessions()
 
 
 class OutputWriter:

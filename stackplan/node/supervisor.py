@@ -14,11 +14,12 @@ import time
 from typing import Any, NoReturn
 
 from stackplan.node import boot
-from stackplan.node.asker import bundled
+from stackplan.node.asker import SUDO_PATIENCE_S, bundled
 from stackplan.node.descriptors import close_others, silence
 from stackplan.node.frames import encode
 from stackplan.node.identity import NoSuchUser, become, forget_signals, other, sudo_argv
 from stackplan.node.mask import Mask
+from stackplan.node.obstacle import obstacle
 from stackplan.node.processes import adopt_orphans, descendants, send
 from stackplan.node.spool import OutputWriter, Spool
 from stackplan.node.stage import in_memory, perform
@@ -51,7 +52,8 @@ def start(request: dict[str, Any], held: list[int]) -> dict[str, Any]:
     except NoSuchUser as error:
         raise CannotStart(str(error)) from error
     except OSError as error:
-        raise CannotStart(f"the spool {spool.path} cannot be made: {error.strerror}") from error
+        why, remedy = obstacle(error, spool.path)
+        raise CannotStart(f"the spool {spool.path} cannot be made: {why} ({remedy})") from error
     if alive is not None:
         try:
             _fork_twice(spool, request, user, [alive, *held])
@@ -82,14 +84,27 @@ def _check_sudo(user: str | None) -> None:
         return
     argv = ["sudo", "-n", "-H", "-u", user, "--", "true"]
     try:
-        ran = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
-    except FileNotFoundError:
-        raise CannotStart(f"there is no sudo on this node to become `{user}` with") from None
-    except subprocess.TimeoutExpired:
-        raise CannotStart(f"sudo did not answer within 30 s when asked to become `{user}`") from None
-    if ran.returncode != 0:
-        said = (ran.stderr or ran.stdout).decode("utf-8", "replace").strip()
-        raise CannotStart(f"sudo refused to become `{user}`: {said or f'exit status {ran.returncode}'}")
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise CannotStart(f"there is no sudo on this node to become `{user}` with") from None
+        raise CannotStart(f"sudo cannot be started to become `{user}`: {error.strerror}") from None
+    with process:
+        try:
+            said = process.communicate(timeout=SUDO_PATIENCE_S)[0].decode("utf-8", "replace").strip()
+        except subprocess.TimeoutExpired:
+            send([*descendants(process.pid, [process.pid]), process.pid], signal.SIGKILL)
+            raise CannotStart(
+                f"sudo did not answer within {SUDO_PATIENCE_S:g} s when asked to become `{user}`"
+            ) from None
+    if process.returncode != 0:
+        raise CannotStart(f"sudo refused to become `{user}`: {said or f'exit status {process.returncode}'}")
 
 
 def _fork_twice(spool: Spool, request: dict[str, Any], user: str | None, keep: list[int]) -> None:
@@ -122,7 +137,8 @@ def _become_supervisor(spool: Spool, request: dict[str, Any], user: str | None, 
         supervisor = Supervisor(spool, request, user)
         spool.write_pid(os.getpid())
     except OSError as error:
-        os.write(told, f"the spool {spool.path} cannot be written: {error.strerror}".encode("utf-8", "replace"))
+        why, remedy = obstacle(error, spool.path)
+        os.write(told, f"the spool {spool.path} cannot be written: {why} ({remedy})".encode("utf-8", "replace"))
         spool.remove()
         os._exit(1)
     os.close(told)
@@ -148,6 +164,7 @@ class Supervisor:
 
     def __init__(self, spool: Spool, request: dict[str, Any], user: str | None) -> None:
         self.output = OutputWriter(spool, Mask(request.get("masks") or [], request.get("masked_cores") or []))
+        self._spool = spool
         self._request = request
         self._user = user
         timeout_s = request.get("timeout_s")
@@ -175,15 +192,15 @@ class Supervisor:
     def run(self) -> dict[str, Any]:
         """Run all stages up to the first that does not exit 0 and return the ending of the last that ran."""
         ending: dict[str, Any] = {"exited": 0}
-        for stage in self._request.get("stages") or []:
-            ending = self._run_stage({**stage, "environment": self._request.get("environment") or {}})
+        for number, stage in enumerate(self._request.get("stages") or []):
+            ending = self._run_stage(number, {**stage, "environment": self._request.get("environment") or {}})
             if ending != {"exited": 0}:
                 break
         return ending
 
-    def _run_stage(self, stage: dict[str, Any]) -> dict[str, Any]:
+    def _run_stage(self, number: int, stage: dict[str, Any]) -> dict[str, Any]:
         reader, writer = os.pipe()
-        child = self._launch(stage, writer)
+        child = self._launch(number, stage, writer)
         os.close(writer)
         os.set_blocking(reader, False)
         self._sessions.add(child)
@@ -212,7 +229,7 @@ class Supervisor:
             return self._forced
         return _ending_of(self._statuses[child])
 
-    def _launch(self, stage: dict[str, Any], output: int) -> int:
+    def _launch(self, number: int, stage: dict[str, Any], output: int) -> int:
         """Start the process of a stage, as the job's user, in a session of its own; return its number."""
         through_sudo = self._user is not None and os.geteuid() != 0
         child = os.fork()
@@ -220,6 +237,8 @@ class Supervisor:
             return child
         try:
             os.setsid()
+            # By the stage itself and before it acts: a supervisor that is killed must not leave an action unknown.
+            self._spool.note_session(number)
             os.dup2(output, 1)
             os.dup2(output, 2)
             forget_signals()

@@ -323,7 +323,7 @@ def test_a_spool_that_cannot_be_made(
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
     refused = open_session().start(Work(name=next(names), job=Job((shell("true"),))))
     assert isinstance(refused, NotStarted)
-    assert "cannot be made: Not a directory" in refused.why
+    assert "cannot be made: /dev/null is not a folder (move /dev/null out of the way" in refused.why
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else without sudo")

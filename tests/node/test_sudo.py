@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from stackplan.model.facts import Failed, Known, Query
 from stackplan.model.job import Command, Exited, Job, NotStarted, Task, Work
 from stackplan.model.node import Node, NodeName, Transport
 from stackplan.model.secret import Secret
+from stackplan.node.asker import Batch
+from stackplan.node.processes import living_members
+from stackplan.node.supervisor import CannotStart, start
 
 SECRET = "s3cr3t-of-the-hub-9173"
 OBEYS = """#!/bin/sh
@@ -94,3 +98,43 @@ def test_the_words_of_a_sudo_that_refuses_are_passed_on(login: Callable[[str], S
     assert refused == NotStarted("sudo refused to become `root`: sudo: a password is required")
     query = Query("os", {}, user="root")
     assert session.ask([query]) == {query: Failed("sudo: a password is required")}
+
+
+# A sudo that hangs is left to be reaped by whoever ends: in a node program that is init.
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
+def test_a_sudo_that_hangs_is_waited_for_once_and_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stackplan.node.asker.SUDO_PATIENCE_S", 0.3)
+    monkeypatch.setattr("stackplan.node.asker.bundled", dict)
+    monkeypatch.setattr("os.geteuid", lambda: 65534)
+    sudo = tmp_path / "sudo"
+    sudo.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/asked\nsleep 600\n")
+    sudo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    silent: set[str] = set()
+    queries = [{"kind": "os", "arguments": {}, "user": "root"} for _ in range(3)]
+    first = Batch(1, queries, 60.0, silent)
+    while not first.done:
+        first.look_at_the_clock(time.monotonic())
+    why = "sudo did not answer within 0.3 s when asked to become `root`"
+    assert first.answers == [{"failed": why, "stderr": ""}] * 3
+    (pid,) = (int(line) for line in (tmp_path / "asked").read_text().split())
+    os.waitpid(pid, 0)
+    assert living_members({pid: 0}) == {}
+    second = Batch(2, queries, 60.0, silent)
+    assert second.done
+    assert second.workers == []
+    assert second.answers == first.answers
+
+
+def test_a_job_is_not_started_through_a_sudo_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stackplan.node.supervisor.SUDO_PATIENCE_S", 0.3)
+    monkeypatch.setattr("os.geteuid", lambda: 65534)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    sudo = tmp_path / "sudo"
+    sudo.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/asked\nsleep 600\n")
+    sudo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(CannotStart, match=r"sudo did not answer within 0\.3 s when asked to become `root`"):
+        start({"job": "job", "user": "root", "stages": []}, [])
+    assert living_members({int((tmp_path / "asked").read_text()): 0}) == {}
+    assert not (tmp_path / "state").exists()
