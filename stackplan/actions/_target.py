@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
-from stackplan.model.arguments import Arguments
+from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.change import Held, State
+from stackplan.model.condition import Condition
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query
 from stackplan.model.kind import CannotAct
+from stackplan.model.location import Location
 
 
 def target_query(path: str, *, follow: bool) -> Query:
@@ -31,6 +33,13 @@ def read_mode(arguments: Arguments) -> str | None:
             "mode", "`mode` is not an octal mode", expected="three or four octal digits, as in 0644"
         )
     return mode
+
+
+def stated(arguments: Arguments, **values: str | None) -> tuple[Condition, ...]:
+    """Return the postcondition `file` with those of `values` that are given: what the action itself brings about."""
+    given: dict[str, Value] = {key: value for key, value in values.items() if value is not None}
+    places: dict[Path, Location] = {(key,): arguments.place(key) for key in given}
+    return (Condition(kind="file", arguments=Arguments(given, arguments.at, places), at=arguments.at),)
 
 
 def told(answer: Answer) -> Mapping[str, Plain]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from stackplan.actions._foretold import of_file
 from stackplan.actions._sources import Address, read_address
-from stackplan.actions._target import read_mode, read_path, refusal, target_query, target_state, told
+from stackplan.actions._target import read_mode, read_path, refusal, stated, target_query, target_state, told
 from stackplan.actions._transfer_failures import explain_transfer
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
+from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
@@ -20,7 +21,8 @@ from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 class Download(ActionKind):
     """Puts a file from http or https at a path, once its sha256 is right; nothing is fetched when it is there already.
 
-    A transfer that was cut goes on where it stopped, also in a later attempt.
+    A transfer that was cut goes on where it stopped, also in a later attempt. That the file is there, with its sha256
+    and mode, is checked without being written down.
     """
 
     arguments: Arguments
@@ -59,6 +61,9 @@ class Download(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path)
+
+    def implied(self) -> tuple[Condition, ...]:
+        return stated(self.arguments, path=self.path, sha256=self.sha256, mode=self.mode)
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
         query = target_query(self.path, follow=True)

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackplan.actions._foretold import of_file, sha256
-from stackplan.actions._target import read_mode, read_path, refusal, target_query, target_state, told
+from stackplan.actions._target import read_mode, read_path, refusal, stated, target_query, target_state, told
 from stackplan.actions._text_diff import diff, open_to_all
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
+from stackplan.model.condition import Condition
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
@@ -23,9 +24,11 @@ class File(ActionKind):
 
     A link at the path stays, and the file that it leads to is written. Mode and owner that are not given stay those
     of the file that was there. `template` and `source` name files of the project, which are read before the node is
-    asked anything.
+    asked anything. That the file then holds what is written here is checked without being written down, but for
+    contents that are secret.
     """
 
+    arguments: Arguments
     path: str
     content: Text | None
     origin: str | None
@@ -50,6 +53,7 @@ class File(ActionKind):
                 given[-1], f"the content is larger than {size_text(SIZE_LIMIT)}", remedy="use `download`"
             )
         return cls(
+            arguments=arguments,
             path=read_path(arguments),
             content=content,
             origin=arguments.optional_text("template") or arguments.optional_text("source"),
@@ -83,6 +87,11 @@ class File(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path)
+
+    def implied(self) -> tuple[Condition, ...]:
+        # The digest of a secret could be tried out, so of a secret content only the rest is stated.
+        digest = sha256(self._bytes) if isinstance(self.content, str) else None
+        return stated(self.arguments, path=self.path, sha256=digest, mode=self.mode, owner=self.owner, group=self.group)
 
     def forecast(self, facts: Facts) -> tuple[Query, ...]:
         """Ask for the content that will be replaced, where anybody may see both it and the new one."""

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackplan.actions._foretold import left_open
-from stackplan.actions._target import read_path, refusal, target_query, target_state, told
+from stackplan.actions._target import read_path, refusal, stated, target_query, target_state, told
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State, differences
+from stackplan.model.condition import Condition
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
@@ -16,9 +17,11 @@ from stackplan.model.kind import ActionKind, CannotAct, Prediction
 class Symlink(ActionKind):
     """Makes the path a symbolic link to the target, in one move. A real file or folder at the path is never replaced.
 
-    The target need not exist: whether the link leads anywhere is for a postcondition to say.
+    The target need not exist: whether the link leads anywhere is for a postcondition to say. That the link is there is
+    checked without being written down.
     """
 
+    arguments: Arguments
     path: str
     target: str
 
@@ -30,7 +33,7 @@ class Symlink(ActionKind):
         path = read_path(arguments)
         if target.rstrip("/") == path:
             raise arguments.invalid("target", "the link would lead to itself", remedy="name another `target`")
-        return cls(path, target)
+        return cls(arguments, path, target)
 
     def describe(self) -> str:
         return f"link {self.path} -> {self.target}"
@@ -52,6 +55,11 @@ class Symlink(ActionKind):
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=False)], self.path)
+
+    def implied(self) -> tuple[Condition, ...]:
+        # The node knows what `~` is; a condition compares the link's own text.
+        target = None if self.target.startswith("~") else self.target
+        return stated(self.arguments, path=self.path, type="symlink", target=target)
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
         query = target_query(self.path, follow=False)

@@ -76,3 +76,9 @@ def test_failures(arguments, evidence, output, code, summary):
     assert diagnosis.code == code
     assert summary in diagnosis.summary
     assert KIND.read(read).diagnose(evidence(read, (), code=0, output=output)) == ()
+
+
+def test_that_the_file_is_there_is_stated_without_being_written_down(arguments):
+    made = KIND.read(arguments(path="~/a", url="https://a.example/a", sha256="0" * 64, mode="0755"))
+    (condition,) = made.implied()
+    assert condition.arguments.values == {"path": "~/a", "sha256": "0" * 64, "mode": "0755"}

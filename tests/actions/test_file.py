@@ -8,6 +8,7 @@ from stackplan.model.change import differences
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.facts import Failed
 from stackplan.model.kind import CannotAct
+from stackplan.model.secret import Secret
 
 PATH = "/etc/profile.d/cuda.sh"
 PLACE = {"path": PATH, "user": "root", "folder": "/etc/profile.d", "folder_kind": "folder", "folder_owner": "root"}
@@ -87,3 +88,17 @@ def test_a_rewritten_file_is_a_change_although_it_reads_alike(arguments, facts):
     assert (change.kind, change.name) == ("file", PATH)
     assert "3 bytes, sha256 aaaaaaaaaaaa" in change.before
     assert kind.state(facts({query: MISSING})) == {}
+
+
+def test_what_is_written_is_stated_without_being_written_down(arguments):
+    made = KIND.read(arguments(path="~/a", content="hello\n", mode="0644", owner="ops"))
+    (condition,) = made.implied()
+    digest = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+    assert condition.kind == "file"
+    assert condition.arguments.values == {"path": "~/a", "sha256": digest, "mode": "0644", "owner": "ops"}
+    assert condition.arguments.place("mode") == made.arguments.place("mode")
+
+
+def test_of_a_secret_not_even_the_digest_is_told(arguments):
+    (condition,) = KIND.read(arguments(path="~/a", content=Secret("hello\n"))).implied()
+    assert condition.arguments.values == {"path": "~/a"}

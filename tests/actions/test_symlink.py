@@ -49,3 +49,9 @@ def test_state_is_where_it_leads(arguments, facts):
     kind = KIND.read(arguments(path=PATH, target=TARGET))
     state = kind.state(facts({QUERY: {**PLACE, "kind": "link", "target": "/usr/local/cuda-12.8"}}))
     assert state["file", PATH].text == "link to /usr/local/cuda-12.8"
+
+
+@pytest.mark.parametrize(("target", "stated"), [("/opt/b", {"target": "/opt/b"}), ("~/b", {})])
+def test_that_the_link_is_there_is_stated_without_being_written_down(arguments, target, stated):
+    (condition,) = KIND.read(arguments(path="~/a", target=target)).implied()
+    assert condition.arguments.values == {"path": "~/a", "type": "symlink", **stated}
