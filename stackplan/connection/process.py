@@ -47,7 +47,7 @@ class ProcessStream:
     def read(self, size: int, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
         while not self._incoming:
-            if self._closed or self._stdout.fileno() not in self._open:
+            if self._closed or self._stdout.closed or self._stdout.fileno() not in self._open:
                 return b""
             self._wait(deadline, [])
         data = bytes(self._incoming[:size])
@@ -66,24 +66,30 @@ class ProcessStream:
                 # Whoever does not take may be waiting to give: a profile that prints a lot before the program starts.
                 self._wait(deadline, [self._stdin.fileno()])
                 continue
-            except OSError as error:
-                raise StreamBroken(f"writing failed: {error.strerror}") from error
+            except (OSError, ValueError) as error:
+                raise StreamBroken(f"writing failed: {error}") from error
             deadline = time.monotonic() + timeout_s
             view = view[written:]
 
     def _wait(self, deadline: float, writers: list[int]) -> None:
         """Wait for any side to move, taking in what comes. Raise TimeoutError at the deadline."""
-        ready, writable, _ = select.select(list(self._open), writers, [], max(0.0, deadline - time.monotonic()))
+        try:
+            ready, writable, _ = select.select(list(self._open), writers, [], max(0.0, deadline - time.monotonic()))
+            for descriptor in ready:
+                self._take_in(descriptor, os.read(descriptor, _CHUNK))
+        except (OSError, ValueError) as error:
+            # Another thread may have closed the stream meanwhile.
+            raise StreamBroken(f"reading failed: {error}") from error
         if not ready and not writable:
             raise TimeoutError
-        for descriptor in ready:
-            data = os.read(descriptor, _CHUNK)
-            if not data:
-                self._open.discard(descriptor)
-            elif descriptor == self._stdout.fileno():
-                self._incoming += data
-            else:
-                self._tail.add(data)
+
+    def _take_in(self, descriptor: int, data: bytes) -> None:
+        if not data:
+            self._open.discard(descriptor)
+        elif descriptor == self._stdout.fileno():
+            self._incoming += data
+        else:
+            self._tail.add(data)
 
     def stderr_tail(self) -> str:
         descriptor = self._stderr.fileno() if not self._closed else -1

@@ -17,6 +17,9 @@ import paramiko
 from paramiko import common
 
 _CHUNK = 1 << 16
+# What paramiko raises when a client has gone away, from whatever was about to be done for it.
+_GONE = (OSError, EOFError, paramiko.SSHException)
+_NOT_STARTED = 126
 _LOGGER = logging.getLogger("stackplan.lab.ssh")
 _LOGGER.addHandler(logging.NullHandler())
 _LOGGER.propagate = False
@@ -88,7 +91,8 @@ class NodeServer:
             transports = list(self._transports)
             self._transports.clear()
         for transport in transports:
-            transport.close()
+            with contextlib.suppress(*_GONE):
+                transport.close()
         for transport in transports:
             transport.join(10)
 
@@ -100,7 +104,8 @@ class NodeServer:
     def _start_thread(self, work: Callable[[], None]) -> threading.Thread:
         def work_and_leave() -> None:
             try:
-                work()
+                with contextlib.suppress(*_GONE):
+                    work()
             finally:
                 with self._lock:
                     self._threads.discard(threading.current_thread())
@@ -131,24 +136,29 @@ class NodeServer:
             if self._closing:
                 transport.close()
             transport.join()
-        except (paramiko.SSHException, EOFError, OSError):
-            transport.close()
+        except _GONE:
+            with contextlib.suppress(*_GONE):
+                transport.close()
         finally:
             with self._lock:
                 self._transports.discard(transport)
             connection.close()
 
     def _serve(self, channel: paramiko.Channel, command: str) -> None:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=self.home,
-            env=self.environment,
-            start_new_session=True,
-            bufsize=0,
-        )
+        try:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self.home,
+                env=self.environment,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError:
+            _hang_up(channel, _NOT_STARTED)
+            return
         assert process.stdin
         assert process.stdout
         assert process.stderr
@@ -164,10 +174,7 @@ class NodeServer:
             self._commands.discard(process)
         for pump in pumps:
             pump.join()
-        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
-            channel.send_exit_status(status if status >= 0 else 255)
-            channel.shutdown_write()
-        channel.close()
+        _hang_up(channel, status if status >= 0 else 255)
 
 
 class _Login(paramiko.ServerInterface):
@@ -193,18 +200,27 @@ class _Login(paramiko.ServerInterface):
         return True
 
 
+def _hang_up(channel: paramiko.Channel, status: int) -> None:
+    """Tell the client how its command ended, if it is still there, and close the channel."""
+    with contextlib.suppress(*_GONE):
+        channel.send_exit_status(status)
+        channel.shutdown_write()
+    with contextlib.suppress(*_GONE):
+        channel.close()
+
+
 def _pump_output(source: IO[bytes], send: Callable[[bytes], object]) -> None:
     """Pass on what a command prints; when the client is gone, close the pipe so that the command notices."""
     with source as stream:
         while chunk := os.read(stream.fileno(), _CHUNK):
             try:
                 send(chunk)
-            except (OSError, EOFError, paramiko.SSHException):
+            except _GONE:
                 return
 
 
 def _pump_input(channel: paramiko.Channel, target: IO[bytes]) -> None:
-    with contextlib.suppress(OSError, EOFError), target as stream:
+    with contextlib.suppress(*_GONE), target as stream:
         while chunk := channel.recv(_CHUNK):
             view = memoryview(chunk)
             while view:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stackplan.connection.connect import connect
 from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramMissing
 from stackplan.connection.handshake import Greeting, Opened, open_program
+from stackplan.connection.process import ProcessStream
 from stackplan.connection.session import Session
 from stackplan.connection.stream import StreamBroken
 from stackplan.model.facts import Failed, Known, Query
@@ -230,3 +231,23 @@ def test_no_program_and_nothing_printed() -> None:
         open_program(Scripted(), b"", 1.0)
     with pytest.raises(NodeProgramMissing, match="did not answer within 1 s"):
         open_program(Scripted(silent=True), b"", 1.0)
+
+
+def test_a_process_whose_streams_another_thread_closes_is_a_broken_stream() -> None:
+    stream = ProcessStream(["/bin/sh", "-c", "echo ready; exec sleep 600"])
+    assert stream.read(16, 10.0) == b"ready\n"
+    reading = threading.Thread(target=lambda: outcomes.append(_read(stream)))
+    outcomes: list[object] = []
+    reading.start()
+    stream.close()
+    reading.join(10.0)
+    assert outcomes in ([b""], [StreamBroken])
+    with pytest.raises(StreamBroken, match="closed"):
+        stream.write(b"x", 1.0)
+
+
+def _read(stream: ProcessStream) -> object:
+    try:
+        return stream.read(16, 10.0)
+    except StreamBroken:
+        return StreamBroken

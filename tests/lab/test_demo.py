@@ -8,9 +8,11 @@ import pytest
 from stackplan.lab import demo
 
 
-def test_all_scenes_come_out_as_told():
+def test_all_scenes_come_out_as_told(capfd):
     out = io.StringIO()
     assert demo.run(out) == 0, out.getvalue()
+    shown = capfd.readouterr()
+    assert "Traceback" not in shown.err + shown.out + out.getvalue()
     said = out.getvalue()
     for scene in demo.SCENES:
         assert scene.title in said
