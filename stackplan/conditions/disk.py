@@ -30,7 +30,7 @@ class Disk(ConditionKind):
         return cls(arguments.text("path"), free)
 
     def describe(self) -> str:
-        return f"{size_text(self.free)} free for {self.path}"
+        return f"at least {size_text(self.free)} free for {self.path}"
 
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)

@@ -11,7 +11,7 @@ from stackplan.engine.judge import judge
 from stackplan.engine.observe import answers_differ, observe
 from stackplan.engine.perform import NodeAtWork, Performance, perform
 from stackplan.engine.prove import Proof, condition_report, condition_reports, prove, summed
-from stackplan.engine.wording import stop_text
+from stackplan.engine.wording import stop_text, undeclared_no_op_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts
@@ -143,7 +143,9 @@ class LiveStep:
         return replace(
             report,
             broke=broken,
-            message=stop_text(reason, performance.ending, culprits, broken),
+            message=undeclared_no_op_text()
+            if reason is Reason.NO_OP and not self.step.action.predicts
+            else stop_text(reason, performance.ending, culprits, broken),
             diagnoses=self._diagnose(performance, before, after, reason),
         )
 

@@ -44,6 +44,11 @@ def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], b
             return ending_text(ending) or unmet_text(unmet)
 
 
+def undeclared_no_op_text() -> str:
+    """Return the sentence for an action that declares nothing of what it changes: only what was asked for is known."""
+    return "the action exited 0 and changed nothing that the conditions see"
+
+
 def regression_text(broken: Broken) -> str:
     """Return what no longer holds of an earlier step."""
     texts = "; ".join(condition.text for condition in broken.conditions)

@@ -3,6 +3,7 @@
 from rich.cells import cell_len
 
 MINIMUM = 40
+LONGEST_PATH = 240
 
 
 def usable(width: int) -> int:
@@ -16,7 +17,9 @@ def padded(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return `text` in lines of at most `width` cells, broken at blanks and inside a word only when it fits no line."""
+    """Return `text` in lines of at most `width` cells, broken at blanks, and inside a word that fits no line and is no
+    path.
+    """
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
@@ -26,7 +29,8 @@ def wrapped(text: str, width: int) -> list[str]:
             continue
         if line:
             lines.append(line)
-        while cell_len(word) > width:
+        # A path or an address stays whole: broken, it could be neither clicked nor copied.
+        while cell_len(word) > width and not ("/" in word and cell_len(word) <= LONGEST_PATH):
             head, word = _split(word, width)  # noqa: PLW2901 - the rest of the word is what is left to place
             lines.append(head)
         line = word

@@ -74,7 +74,8 @@ def authored(step: StepReport) -> bool:
 def _worded_here(step: StepReport) -> bool:
     """Return whether the sentence names the program: of a no-op, and of an action that exited with something but 0."""
     exited = step.action is not None and step.action.exit_code is not None
-    return step.reason is Reason.NO_OP or (step.reason is Reason.ACTION and exited)
+    plain_no_op = step.reason is Reason.NO_OP and not (step.message or "").endswith("that the conditions see")
+    return plain_no_op or (step.reason is Reason.ACTION and exited)
 
 
 def _sentence(step: StepReport) -> str:
@@ -103,6 +104,8 @@ def tells_changes(step: StepReport) -> bool:
 
 
 def _changes_in_brief(changes: tuple[Change, ...]) -> str:
+    if not changes:
+        return "ran, and nothing that is looked at changed"
     return change_text(changes[0]) if len(changes) == 1 else counted(len(changes), "change")
 
 

@@ -87,7 +87,9 @@ def test_a_script_that_moves_what_its_condition_reads_is_no_no_op(stage):
     moved = World({"x": "old"}, {"x": sets("other")("x")})
     assert play(stage, moved, step("x", action="script", post=post)).reason is Reason.POSTCONDITION
     idle = World({"x": "old"}, {"x": lambda world: Exited(0)})
-    assert play(stage, idle, step("x", action="script", post=post)).reason is Reason.NO_OP
+    stopped = play(stage, idle, step("x", action="script", post=post))
+    assert stopped.reason is Reason.NO_OP
+    assert last(stopped).message == "the action exited 0 and changed nothing that the conditions see"
 
 
 @pytest.mark.parametrize(

@@ -32,3 +32,10 @@ def test_no_line_is_too_wide_and_no_character_is_lost(text, width):
     lines = wrapped(text, width)
     assert all(cell_len(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_path_stays_whole_and_other_long_words_do_not():
+    path = "/tmp/" + "a" * 60
+    assert wrapped(f"see {path}", 40) == ["see", path]
+    assert wrapped("b" * 50, 40) == ["b" * 40, "b" * 10]
+    assert len(wrapped("/" * 5000, 40)) > 100
