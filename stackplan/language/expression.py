@@ -6,34 +6,27 @@ caller knows the place.
 """
 
 import contextlib
+import itertools
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import jinja2
 from jinja2 import meta, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Undefined
 
-from stackplan.language.sandbox import (
-    ENVIRONMENT,
-    LONGEST_S,
-    LONGEST_TEXT,
-    MOST_PARTS,
-    MOST_TURNS,
-    BadTemplate,
-    Budget,
-    TooMuch,
-    plain,
-)
+from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, Budget, TooMuch
+from stackplan.language.sandbox import BUDGET, ENVIRONMENT, BadTemplate, plain, readable
 from stackplan.model.arguments import Value
+from stackplan.model.secret import masked
 
+MOST_TOKENS = 20_000
+"""Words and signs within the braces of one template: a million of them take half a minute to compile."""
 _RESULT = "result__"
-_BUDGET = "budget__"
-_OWN_NAMES = frozenset({"range", _BUDGET, _RESULT})
+_OWN_NAMES = frozenset({"range", BUDGET, _RESULT})
 _EXPENSIVE_BLOCKS = (
     nodes.Macro,
     nodes.CallBlock,
@@ -59,8 +52,7 @@ class Expression:
 
     def value(self, variables: Mapping[str, Any]) -> Value:
         """Return what it yields: the value itself when it is exactly one expression, else a text. Raise BadTemplate."""
-        budget = Budget(MOST_TURNS, time.monotonic() + LONGEST_S)
-        context = self._compiled.new_context({**variables, _BUDGET: budget})
+        context = self._compiled.new_context({**variables, BUDGET: Budget()})
         with _worded_failures():
             chunks = []
             length = 0
@@ -70,13 +62,13 @@ class Expression:
                 if length > LONGEST_TEXT:
                     raise TooMuch(f"it yields more than {LONGEST_TEXT} characters")
             if not self.native:
-                return "".join(chunks)
+                return readable("".join(chunks))
             result = context.vars[_RESULT]
             if isinstance(result, Undefined):
                 str(result)
             value = plain(result, [MOST_PARTS])
             before, after = self._around
-            # White space around a list or a number means nothing; of a text it is a part, such as a file's last newline.
+            # White space around a list or a number means nothing; a text has it as a part (a file's last newline).
             return f"{before}{value}{after}" if isinstance(value, str) else value
 
     def holds(self, variables: Mapping[str, Any]) -> bool:
@@ -86,7 +78,8 @@ class Expression:
             if value in ("true", "false", ""):
                 return value == "true"
             raise BadTemplate(
-                f"it yields the text {value[:60]!r}, which is neither true nor false",
+                f"it yields the text {masked(value)[:60]!r}, which is neither true nor false",
+                discreet="it yields a text, which is neither true nor false",
                 remedy="compare it, as in `name == 'text'`",
             )
         return bool(value)
@@ -124,6 +117,10 @@ def names(text: str) -> frozenset[str]:
 
 
 def _parsed(text: str) -> nodes.Template:
+    if len(text) > MOST_TOKENS:
+        signs = (kind for _, kind, _ in ENVIRONMENT.lex(text) if kind not in ("data", "whitespace"))
+        if next(itertools.islice(signs, MOST_TOKENS, None), None) is not None:
+            raise BadTemplate(f"this template is too large: more than {MOST_TOKENS} words and signs are in its braces")
     parsed = ENVIRONMENT.parse(text)
     for block in parsed.find_all(_EXPENSIVE_BLOCKS):
         word = re.sub(r"(?<!^)(?=[A-Z])", " ", type(block).__name__).lower()
@@ -173,15 +170,25 @@ def _used(parsed: nodes.Template) -> frozenset[str]:
 
 
 def _count_costs(parsed: nodes.Template) -> None:
-    """Wrap what a loop goes through, what a `set` keeps and what `~` joins, so that each is counted."""
-    budget = nodes.Name(_BUDGET, "load")
+    """Have what costs more than a moment ask the budget: loops, what `set` keeps, comparisons, slices, `~`."""
     for loop in list(parsed.find_all(nodes.For)):
         if loop.recursive:
             raise BadTemplate("a template may not hold a recursive loop")
-        loop.iter = nodes.Filter(loop.iter, "counted__", [budget], [], None, None)
+        loop.iter = _filtered(loop.iter, "counted__")
     for kept in list(parsed.find_all(nodes.Assign)):
-        kept.node = nodes.Filter(kept.node, "measured__", [], [], None, None)
+        kept.node = _filtered(kept.node, "measured__")
+    for compared in list(parsed.find_all(nodes.Compare)):
+        compared.expr = _filtered(compared.expr, "measured__")
+        for operand in compared.ops:
+            operand.expr = _filtered(operand.expr, "measured__")
+    for part in list(parsed.find_all(nodes.Getitem)):
+        if isinstance(part.arg, nodes.Slice):
+            part.node = _filtered(part.node, "measured__")
     _replace_joins(parsed)
+
+
+def _filtered(node: nodes.Node, name: str) -> nodes.Filter:
+    return nodes.Filter(cast("nodes.Expr", node), name, [], [], None, None)
 
 
 def _replace_joins(node: nodes.Node) -> None:
@@ -195,7 +202,7 @@ def _replace_joins(node: nodes.Node) -> None:
 def _without_join(node: nodes.Node) -> nodes.Node:
     _replace_joins(node)
     if isinstance(node, nodes.Concat):
-        return nodes.Filter(nodes.List(node.nodes), "join", [], [], None, None)
+        return _filtered(nodes.List(node.nodes), "join")
     return node
 
 
@@ -208,9 +215,11 @@ def _worded_syntax(text: str) -> Iterator[None]:
         raise BadTemplate(_syntax_summary(error.message or ""), remedy=_syntax_remedy(text)) from None
     except (RecursionError, MemoryError, SyntaxError, OverflowError, ValueError) as error:
         raise BadTemplate("this template is too large or nested too deeply") from error
-    except TooMuch as error:
-        # Jinja computes constants while it compiles.
-        raise _worded(error) from error
+    except BadTemplate:
+        raise
+    except Exception as error:
+        # Whatever else Jinja's compiler stumbles over is a fault of the template, too.
+        raise BadTemplate(f"this template cannot be read: {type(error).__name__}") from error
 
 
 @contextlib.contextmanager
@@ -230,20 +239,22 @@ def _worded(error: Exception) -> BadTemplate:
     if isinstance(error, jinja2.UndefinedError):
         return _undefined(str(error))
     if isinstance(error, SecurityError):
-        return BadTemplate(f"a template may not do this: {error}")
+        return BadTemplate(f"a template may not do this: {error}", discreet="a template may not do this")
     if isinstance(error, (RecursionError, MemoryError)):
         return BadTemplate("this template is too costly: it is nested too deeply or too large")
+    discreet = f"this template fails ({type(error).__name__}); what it says is not shown, for a secret went in"
+    remedy = None
     if isinstance(error, TypeError) and re.search(r"\bstr\b", str(error)):
         remedy = "variables are texts; make a number of one with `| int` or `| float`"
-        return BadTemplate(f"this template fails: {error}", remedy=remedy)
-    return BadTemplate(f"this template fails: {str(error)[:200] or type(error).__name__}")
+    said = masked(str(error))[:200] or type(error).__name__
+    return BadTemplate(f"this template fails: {said}", remedy=remedy, discreet=discreet)
 
 
 def _undefined(message: str) -> BadTemplate:
     if match := re.fullmatch(r"'([^']*)' is undefined", message):
         return BadTemplate(f"`{match[1]}` is not defined", name=match[1])
+    remedy = "where it may be missing, add `| default('')`"
     if match := re.search(r"has no attribute '([^']*)'", message):
-        return BadTemplate(
-            f"there is no `{match[1]}` in what stands before it", remedy="where it may be missing, add `| default('')`"
-        )
-    return BadTemplate(f"this is not defined: {message}")
+        discreet = "what is asked for here is not in what stands before it"
+        return BadTemplate(f"there is no `{match[1]}` in what stands before it", remedy=remedy, discreet=discreet)
+    return BadTemplate(f"this is not defined: {message}", discreet="something here is not defined")

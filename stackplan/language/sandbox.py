@@ -1,27 +1,32 @@
 """The sandbox that templates run in: what they can reach, and how much they may cost.
 
-What may be expensive is either not there (most methods of texts, `str.format`, Jinja's globals) or counted (loops, `*`,
-`+`, filters that make texts longer).
+What may be expensive is either not there (most methods of texts, `str.format`, Jinja's globals) or asks the budget of
+the evaluation first: loops, operators, calls, every filter and test, and what is printed. Nothing is computed while a
+template is only read.
 """
 
+import math
+import re
 import shlex
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import sandbox
-from jinja2.runtime import StrictUndefined, Undefined
+from jinja2.filters import make_attrgetter
+from jinja2.runtime import Context, StrictUndefined, Undefined
+from jinja2.utils import pass_context, pass_environment
 
+from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, MOST_TURNS, Budget, TooMuch, weight
 from stackplan.model.arguments import Value
 
-LONGEST_TEXT = 1024 * 1024
-MOST_TURNS = 10_000
-"""Turns of all loops of one template together."""
-MOST_PARTS = 100_000
-"""Parts of a value, lists within lists counted through."""
-LONGEST_S = 5.0
+BUDGET = "budget__"
+"""The name under which an evaluation's budget stands in its context."""
 MOST_BITS = 4096
+_UNREADABLE = re.compile("[\\x00\\ud800-\\udfff]")
+_MOST_STRIPPED = 100
+_MOST_DIGITS = 20
+_MOST_INDENT = 16
+_STRIPPING = {"strip", "lstrip", "rstrip"}
 
 _METHODS: dict[type, set[str]] = {
     str: {
@@ -70,54 +75,27 @@ _FILTERS = (
     "reject",
     "rejectattr",
     "reverse",
-    "round",
     "select",
     "selectattr",
     "sort",
-    "sum",
     "title",
-    "tojson",
-    "trim",
     "unique",
     "upper",
 )
 
 
 class BadTemplate(Exception):
-    """A template cannot be read or filled in; `name` is the variable that is not defined, where that is the reason."""
+    """A template cannot be read or filled in; `name` is the variable that is not defined, where that is the reason.
 
-    def __init__(self, summary: str, *, name: str | None = None, remedy: str | None = None) -> None:
+    `discreet` says the same without anything that was computed: what may be shown where a secret went in.
+    """
+
+    def __init__(
+        self, summary: str, *, name: str | None = None, remedy: str | None = None, discreet: str | None = None
+    ) -> None:
         self.summary, self.name, self.remedy = summary, name, remedy
+        self.discreet = discreet or summary
         super().__init__(summary)
-
-
-class TooMuch(Exception):
-    """A bound was passed; `expression` makes a BadTemplate of it."""
-
-
-@dataclass
-class Budget:
-    """What one evaluation may still spend; `until` is a time of the monotonic clock."""
-
-    turns: int
-    until: float
-
-
-def _counted(values: Iterable[Any], budget: Budget) -> Iterator[Any]:
-    for value in values:
-        budget.turns -= 1
-        if budget.turns < 0:
-            raise TooMuch(f"its loops take more than {MOST_TURNS} turns")
-        if time.monotonic() > budget.until:
-            raise TooMuch(f"it takes longer than {LONGEST_S:g} s")
-        yield value
-
-
-def _measured(value: Any) -> Any:
-    if isinstance(value, Undefined):
-        return value
-    plain(value, [MOST_PARTS]) if isinstance(value, (list, tuple, Mapping)) else None
-    return value
 
 
 def plain(value: Any, left: list[int]) -> Value:
@@ -125,14 +103,18 @@ def plain(value: Any, left: list[int]) -> Value:
     left[0] -= 1
     if left[0] < 0:
         raise TooMuch(f"it yields more than {MOST_PARTS} parts")
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise TooMuch("it yields too large a number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadTemplate("it yields no finite number")
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
-        return str(value)
+        return readable(value)
     if isinstance(value, Undefined):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item, left) for key, item in value.items()}
+        return {readable(str(key)): plain(item, left) for key, item in value.items()}
     if isinstance(value, (list, tuple, Iterator, range)) or type(value).__name__ in (
         "dict_keys",
         "dict_values",
@@ -140,6 +122,16 @@ def plain(value: Any, left: list[int]) -> Value:
     ):
         return tuple(plain(item, left) for item in value)
     raise BadTemplate(f"it yields no text, number, list or mapping but a {type(value).__name__}")
+
+
+def readable(text: str) -> str:
+    """Return a text that a template gave. Raise BadTemplate for one that no file, argument or terminal can take."""
+    if _UNREADABLE.search(text):
+        raise BadTemplate(
+            "it yields a text with a character that no file or argument can take",
+            remedy="remove the escape such as `\\0` or `\\ud800`",
+        )
+    return str(text)
 
 
 def shown(value: Any) -> Any:
@@ -154,10 +146,6 @@ def _limited_range(*arguments: int) -> range:
     if len(found) > MOST_TURNS:
         raise TooMuch(f"a range has more than {MOST_TURNS} numbers")
     return found
-
-
-def _size(value: Any) -> int:
-    return len(value) if isinstance(value, (str, list, tuple, dict, range)) else 1
 
 
 def _join(values: Iterable[Any], separator: str = "") -> str:
@@ -191,6 +179,77 @@ def _string(text: object) -> str:
     return str(shown(text))
 
 
+def _sum(environment: Any, values: Iterable[Any], attribute: str | int | None = None, start: Any = 0) -> Any:
+    """The sum of numbers; of lists it would be made by copying each again and again."""
+    parts = values if attribute is None else map(make_attrgetter(environment, attribute), values)
+    return sum(map(_number, parts), _number(start))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Undefined):
+        str(value)
+    if isinstance(value, (int, float)):
+        return value
+    raise BadTemplate("`sum` adds up numbers only", remedy="make numbers of texts with `| map('int') | sum`")
+
+
+def _round(value: Any, precision: int = 0, method: str = "common") -> Any:
+    if not isinstance(precision, int) or abs(precision) > _MOST_DIGITS:
+        raise BadTemplate(f"`round` takes a whole number of digits from -{_MOST_DIGITS} to {_MOST_DIGITS}")
+    return _JINJA.filters["round"](value, precision, method)
+
+
+def _trim(text: object, characters: str | None = None) -> str:
+    _refuse_stripping((characters,))
+    return str(shown(text)).strip(characters)
+
+
+def _tojson(context: Context, value: Any, indent: int | None = None) -> Any:
+    if indent is not None and not (isinstance(indent, int) and 0 <= indent <= _MOST_INDENT):
+        raise BadTemplate(f"`tojson` indents by 0 to {_MOST_INDENT} blanks")
+    return _JINJA.filters["tojson"](context.eval_ctx, value, indent)
+
+
+def _refuse_stripping(arguments: Iterable[Any]) -> None:
+    """Refuse to look each character of a text up in another long text."""
+    if any(isinstance(it, str) and len(it) > _MOST_STRIPPED for it in arguments):
+        raise TooMuch(f"it strips more than {_MOST_STRIPPED} different characters")
+
+
+def _counted(context: Context, values: Iterable[Any]) -> Iterator[Any]:
+    budget_of(context).charge(values)
+    return budget_of(context).counted(values)
+
+
+def _measured(context: Context, value: Any) -> Any:
+    budget_of(context).charge(value)
+    return value
+
+
+def _printed(context: Context, value: Any) -> Any:
+    return shown(_measured(context, value))
+
+
+def budget_of(context: Context) -> Budget:
+    """Return the budget of an evaluation; what the template itself sets under that name does not count."""
+    found = context.parent[BUDGET]
+    assert isinstance(found, Budget)
+    return found
+
+
+def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter or test that asks the budget first, and leaves no iterator behind that would be asked later."""
+    passed = getattr(getattr(function, "jinja_pass_arg", None), "name", None)
+
+    def bounded(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
+        budget_of(context).charge(value, *arguments, *named.values())
+        lead = {"context": context, "eval_context": context.eval_ctx, "environment": context.environment}
+        found = function(*((lead[passed],) if passed else ()), value, *arguments, **named)
+        return list(found) if isinstance(found, Iterator) else found
+
+    return pass_context(bounded)
+
+
 class _Sandbox(sandbox.ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**", "%", "+", "//", "/", "-"})
 
@@ -205,8 +264,15 @@ class _Sandbox(sandbox.ImmutableSandboxedEnvironment):
         """Leave `str.format` out altogether: one width in it makes a text of any length."""
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        budget_of(context).charge(left, right)
         _refuse_growth(operator, left, right)
         return super().call_binop(context, operator, left, right)
+
+    def call(self, context: Context, called: Any, /, *args: Any, **kwargs: Any) -> Any:
+        budget_of(context).charge(getattr(called, "__self__", None), *args, *kwargs.values())
+        if getattr(called, "__name__", "") in _STRIPPING:
+            _refuse_stripping(args)
+        return super().call(context, called, *args, **kwargs)
 
 
 def _refuse_growth(operator: str, left: Any, right: Any) -> None:
@@ -215,10 +281,10 @@ def _refuse_growth(operator: str, left: Any, right: Any) -> None:
         raise BadTemplate("a text cannot be formatted with `%` in a template", remedy="join the parts with `~`")
     if operator == "*" and sized:
         times = right if sized[0] is left else left
-        if isinstance(times, int) and _size(sized[0]) * max(times, 0) > MOST_PARTS:
+        if isinstance(times, int) and max(weight(sized[0]), len(sized[0])) * max(times, 0) > MOST_PARTS:
             raise TooMuch("it multiplies a text or a list by too much")
-    if operator == "+" and sized and sum(map(_size, sized)) > LONGEST_TEXT:
-        raise TooMuch(f"it yields more than {LONGEST_TEXT} characters")
+    if operator == "+" and sized and sum(map(weight, sized)) > MOST_PARTS:
+        raise TooMuch("it puts together more than may be")
     numbers = [it for it in (left, right) if isinstance(it, int)]
     if any(number.bit_length() > MOST_BITS for number in numbers):
         raise TooMuch("it computes with too large a number")
@@ -229,7 +295,9 @@ def _refuse_growth(operator: str, left: Any, right: Any) -> None:
 def _environment() -> _Sandbox:
     environment = _Sandbox(
         undefined=StrictUndefined,
-        finalize=shown,
+        # With a context, and not optimized: else constant parts would be computed while the template is compiled.
+        finalize=pass_context(_printed),
+        optimized=False,
         keep_trailing_newline=True,
         autoescape=False,
         # Bash's ${#array[@]} must not open a comment.
@@ -238,7 +306,12 @@ def _environment() -> _Sandbox:
         cache_size=0,
     )
     environment.globals = {"range": _limited_range}
-    environment.filters = {name: environment.filters[name] for name in _FILTERS} | _own_filters()
+    filters: dict[str, Callable[..., Any]] = {name: _JINJA.filters[name] for name in _FILTERS} | _own_filters()
+    environment.filters = {name: _bounded(function) for name, function in filters.items()}
+    environment.filters["counted__"] = pass_context(_counted)
+    environment.filters["measured__"] = pass_context(_measured)
+    tests: dict[str, Any] = dict(_JINJA.tests)
+    environment.tests = {name: _bounded(test) for name, test in tests.items()}
     return environment
 
 
@@ -248,9 +321,13 @@ def _own_filters() -> dict[str, Callable[..., Any]]:
         "replace": _replace,
         "quote": _quote,
         "string": _string,
-        "counted__": _counted,
-        "measured__": _measured,
+        "sum": pass_environment(_sum),
+        "round": _round,
+        "trim": _trim,
+        "tojson": pass_context(_tojson),
     }
 
 
+_JINJA = sandbox.ImmutableSandboxedEnvironment()
+"""Jinja's own filters and tests, for what is theirs in those of templates."""
 ENVIRONMENT = _environment()
