@@ -82,7 +82,12 @@ def prepare_nodes(
 ) -> Prepared:
     """Return the same for nodes that were selected already. Raise Invalid with what is wrong for any of them."""
     scopes: dict[str, Scope] = {}
-    targets = _targets(playbook, nodes, scope_of, scopes, files)
+    try:
+        targets = _targets(playbook, nodes, scope_of, scopes, files)
+    except Invalid as invalid:
+        # Whatever was said of arguments that a secret went into: by now it is known which texts these are.
+        redactor = Redactor(secrets.revealed())
+        raise Invalid([source.hidden(it, redactor.text) for it in invalid.diagnoses]) from None
     options = ConnectOptions(accept_new=accept_new)
     return Prepared(
         playbook=playbook,

@@ -11,6 +11,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.node import Inventory, Node, NodeName, Transport
 from stackplan.model.playbook import Variable
+from stackplan.model.secret import masked
 
 PROGRAM_S = 60.0
 _LARGEST = 16 * 1024 * 1024
@@ -43,7 +44,7 @@ def printed_by(path: Path, named: str, *, timeout_s: float = PROGRAM_S) -> dict[
     found = document(text)
     if found is None:
         expected = "the JSON of an Ansible inventory: one object"
-        observed = done.stdout[:80].decode("utf-8", "replace") or "nothing"
+        observed = masked(done.stdout[:_LARGEST].decode("utf-8", "replace"))[:80] or "nothing"
         summary = f"`{named} --list` printed no inventory"
         raise Invalid([Diagnosis(summary=summary, expected=expected, observed=observed, causes=tuple(said))])
     return found

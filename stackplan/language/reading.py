@@ -15,7 +15,7 @@ from stackplan.language.tree import Tree, YamlMapping, YamlScalar, YamlSequence,
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
-from stackplan.model.secret import Secret, reveal
+from stackplan.model.secret import Secret, masked, reveal
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -227,15 +227,15 @@ class Reading:
             if error.validator in ("anyOf", "oneOf", "not", "if", "then", "else"):
                 self.note(f"{name} does not fit together", at, expected=shape.expected)
             else:
-                self.note(f"{name}: {error.message[:200]}", at)
+                self.note(f"{name}: {masked(error.message)[:200]}", at)
 
 
 def observed_text(tree: Read) -> str | None:
-    """Return what stands at a tree, as a message shows it; None where that would be too much."""
+    """Return what stands at a tree, as a message shows it, without the passwords of addresses."""
     if isinstance(tree, YamlScalar):
-        return tree.text
+        return masked(tree.text)
     if isinstance(tree, YamlValue):
-        return _shown(tree.value)
+        return masked(_shown(tree.value))
     return "a list" if isinstance(tree, YamlSequence) else "a mapping"
 
 

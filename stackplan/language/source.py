@@ -1,18 +1,22 @@
 """The lines of the files that were read, and the caret under what a diagnosis is about."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from stackplan.model import secret
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
-from stackplan.model.secret import masked
+from stackplan.model.secret import Redactor, masked, passwords
 
 Sources = Mapping[str, tuple[str, ...]]
 """By path as it stands in locations: the file's lines."""
 
 _WIDEST = 240
 """Characters of a line that a message still shows."""
+
+_SHORTEST = 4
+"""A shorter password is made unreadable in its address alone: it may well be a part of any other word."""
 
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
 _KEY = re.compile(r"[^\s\[\]{},#&*!|>'\"%@`][^\s:,\[\]{}]*(?=\s*:(?:\s|$))")
@@ -35,7 +39,42 @@ def invalid(diagnoses: Iterable[Diagnosis], sources: Sources) -> Invalid:
     return Invalid(annotate(diagnoses, sources))
 
 
+def without_passwords(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the passwords of addresses in it, or in its line, made unreadable in all its texts."""
+    texts = [diagnosis.source or "", *_texts(diagnosis)]
+    found = frozenset(it for text in texts for it in passwords(text) if len(it) >= _SHORTEST)
+    redactor = Redactor(found)
+    return hidden(diagnosis, lambda text: redactor.text(secret.without_passwords(text)))
+
+
+def hidden(diagnosis: Diagnosis, hide: Callable[[str], str]) -> Diagnosis:
+    """Return the diagnosis with every text of it, but its line, as `hide` gives it back."""
+    return replace(
+        diagnosis,
+        summary=hide(diagnosis.summary),
+        expected=_if_any(diagnosis.expected, hide),
+        observed=_if_any(diagnosis.observed, hide),
+        remedy=_if_any(diagnosis.remedy, hide),
+        causes=tuple(hide(cause) for cause in diagnosis.causes),
+        source=None if diagnosis.source is None else masked(diagnosis.source),
+    )
+
+
+def _if_any(text: str | None, hide: Callable[[str], str]) -> str | None:
+    return None if text is None else hide(text)
+
+
+def _texts(diagnosis: Diagnosis) -> Iterator[str]:
+    yield from (diagnosis.summary, *diagnosis.causes)
+    yield from (text for text in (diagnosis.expected, diagnosis.observed, diagnosis.remedy) if text is not None)
+
+
 def _annotated(diagnosis: Diagnosis, sources: Sources) -> Diagnosis:
+    """Return the diagnosis fit to be shown: with its line, and without the passwords that stand there in clear."""
+    return without_passwords(_with_line(diagnosis, sources))
+
+
+def _with_line(diagnosis: Diagnosis, sources: Sources) -> Diagnosis:
     at = diagnosis.at
     if at is None or diagnosis.source is not None:
         return diagnosis
@@ -46,7 +85,7 @@ def _annotated(diagnosis: Diagnosis, sources: Sources) -> Diagnosis:
     if len(line) > _WIDEST:
         # A caret would point far off the screen.
         return diagnosis
-    return replace(diagnosis, source=masked(line), span=diagnosis.span if diagnosis.span > 1 else span(line, at.column))
+    return replace(diagnosis, source=line, span=diagnosis.span if diagnosis.span > 1 else span(line, at.column))
 
 
 def span(line: str, column: int) -> int:

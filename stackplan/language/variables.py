@@ -6,7 +6,7 @@ refer to others. Secrets are read when something needs them, and whatever is mad
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.node import Node
 from stackplan.model.playbook import Playbook, SecretSource, Variable
-from stackplan.model.secret import Secret
+from stackplan.model.secret import Redactor, Secret, masked
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = "node"
@@ -71,7 +71,7 @@ class Scope:
         Raise Invalid, at its place, for a name that is not defined, and whatever else goes wrong.
         """
         try:
-            return self._yielded(template(text))
+            return self._evaluated(template(text), Expression.value, at)
         except BadTemplate as error:
             raise self._invalid(error, at) from error
 
@@ -79,14 +79,22 @@ class Scope:
         """Return whether the expression of a `when` is true. Raise Invalid when it cannot be told."""
         try:
             expression = condition(when)
-            return expression.holds(self._values(expression)[0])
         except BadTemplate as error:
             raise self._invalid(error, at) from error
+        return self._evaluated(expression, Expression.holds, at) is True
 
-    def _yielded(self, expression: Expression) -> Value:
+    def _evaluated(
+        self, expression: Expression, evaluate: Callable[[Expression, Mapping[str, object]], Value], at: Location
+    ) -> Value:
+        """Return what an expression gives; a failure of one that a secret went into tells nothing that was computed."""
         values, secret = self._values(expression)
-        result = expression.value(values)
-        return _as_secret(result) if secret else result
+        try:
+            found = evaluate(expression, values)
+            return self._as_secret(found) if secret else found
+        except BadTemplate as error:
+            named = error.name is None or error.name in expression.names
+            quiet = BadTemplate(error.discreet, name=error.name if named else None, remedy=error.remedy)
+            raise self._invalid(quiet if secret or not named else error, at) from None
 
     def _values(self, expression: Expression) -> tuple[dict[str, object], bool]:
         """Return the variables that an expression uses, in the clear, and whether a secret is among them."""
@@ -123,6 +131,18 @@ class Scope:
             return tuple(self._filled(item, at) for item in value)
         return value
 
+    def _as_secret(self, value: Value) -> Value:
+        """Return a value that a secret went into, every text and number in it a secret. Raise BadTemplate for a key."""
+        if isinstance(value, Mapping):
+            if any(Redactor(self.secrets).text(key) != key for key in value):
+                raise BadTemplate("the key of a mapping may not hold a secret")
+            return {key: self._as_secret(item) for key, item in value.items()}
+        if isinstance(value, tuple):
+            return tuple(self._as_secret(item) for item in value)
+        if value is None or isinstance(value, bool):
+            return value
+        return Secret(str(value)) if not isinstance(value, Secret) else value
+
     def _invalid(self, error: BadTemplate, at: Location) -> Invalid:
         if error.name is None:
             return self._at(Diagnosis(summary=error.summary, at=at, remedy=error.remedy))
@@ -132,7 +152,8 @@ class Scope:
         return self._at(Diagnosis(summary=error.summary, at=place, remedy=remedy, span=len(error.name)))
 
     def _at(self, diagnosis: Diagnosis) -> Invalid:
-        return source.invalid([diagnosis], self.sources)
+        hidden = source.hidden(diagnosis, Redactor(self.secrets).text)
+        return source.invalid([hidden], self.sources)
 
 
 def scope(
@@ -258,7 +279,7 @@ def _split(command: str) -> tuple[str, ...]:
 def _given(text: str) -> tuple[str, Variable]:
     name, equals, value = text.partition("=")
     if not equals or not _NAME.fullmatch(name) or name == RESERVED:
-        raise Invalid([Diagnosis(summary=f"`--var {text[:60]}` sets no variable", expected="--var NAME=VALUE")])
+        raise Invalid([Diagnosis(summary=f"`--var {masked(name)[:60]}` sets no variable", expected="--var NAME=VALUE")])
     return name, Variable(name, value, Location(f"--var {name}", 1, 1), "--var")
 
 
@@ -327,14 +348,3 @@ def _revealed(value: Value) -> object:
     if isinstance(value, tuple):
         return [_revealed(item) for item in value]
     return value.reveal() if isinstance(value, Secret) else value
-
-
-def _as_secret(value: Value) -> Value:
-    """Return a value that a secret went into, every text and number in it a secret."""
-    if isinstance(value, Mapping):
-        return {key: _as_secret(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_as_secret(item) for item in value)
-    if value is None or isinstance(value, bool):
-        return value
-    return Secret(str(value)) if not isinstance(value, Secret) else value
