@@ -1,11 +1,14 @@
 """Where every failure of a command ends: as words on standard error and as the exit status of DESIGN's list."""
 
+import io
 import sys
+import traceback
 from collections.abc import Callable
 
 import click
 
 from stackplan.cli.output import OutputRefused, Shown, result, say, wants_colour
+from stackplan.cli.streams import to_nowhere
 
 BUG = 1
 USAGE = 2
@@ -24,7 +27,9 @@ def guard(call: Callable[[Shown], int]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _interrupted(shown)
     except click.ClickException as error:
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        say(words.getvalue().rstrip("\n"))
         return USAGE
     except Exception as error:  # noqa: BLE001 - the last place at which one can be put into words
         return _explain(error, shown)
@@ -48,19 +53,40 @@ def _explain(error: Exception, shown: Shown) -> int:
     failures = sys.modules.get("stackplan.connection.failure")
     if failures is not None and isinstance(error, failures.ConnectionFailure):
         return _not_connected(error, locked=isinstance(error, failures.Locked))
+    if isinstance(error, OSError) and _out_of_click(error):
+        return _not_printed(error)
     if isinstance(error, OutputRefused):
-        say(f"stackplan: the result could not be written to standard output: {error}")
-        return USAGE
+        return _refused(str(error))
     return _bug(error)
 
 
 def _invalid(error: Exception, shown: Shown) -> int:
-    from stackplan.reports import diagnostics, json_document  # noqa: PLC0415 - spared by whoever does not fail
+    from stackplan.cli.diagnoses import some  # noqa: PLC0415 - spared by whoever does not fail
+    from stackplan.language import source  # noqa: PLC0415
+    from stackplan.reports import json_document  # noqa: PLC0415
 
-    diagnoses = error.diagnoses  # type: ignore[attr-defined]
-    say(diagnostics.render(diagnoses, colour=wants_colour(sys.stderr)).rstrip("\n"))
+    diagnoses = [source.without_passwords(it) for it in error.diagnoses]  # type: ignore[attr-defined]
+    say(some(diagnoses, colour=wants_colour(sys.stderr)).rstrip("\n"))
     if shown.form == "json":
         result(json_document.render_diagnoses(diagnoses))
+    return USAGE
+
+
+def _out_of_click(error: OSError) -> bool:
+    """Return whether click raised it: it opens no file here, so that standard output did not take a help text."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and str(frames[-1].f_globals.get("__name__")).startswith("click.")
+
+
+def _not_printed(error: OSError) -> int:
+    to_nowhere(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return 0
+    return _refused(error.strerror or str(error))
+
+
+def _refused(why: str) -> int:
+    say(f"stackplan: the result could not be written to standard output: {why}")
     return USAGE
 
 

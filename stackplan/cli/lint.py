@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from stackplan.cli.diagnoses import some
 from stackplan.cli.output import form_option, result, say, wants_colour
 from stackplan.cli.places import find_playbook
 from stackplan.engine.bind import faults
@@ -13,7 +14,7 @@ from stackplan.language import playbook as playbooks
 from stackplan.language import source
 from stackplan.language.template import as_written
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
-from stackplan.reports import diagnostics, json_document
+from stackplan.reports import json_document
 from stackplan.reports.wording import counted
 
 
@@ -29,10 +30,11 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
     found = [it for name in names for it in _wrong_in_playbook(name, inventory)]
     if inventory is not None:
         found += _wrong_in_inventory(inventory)
+    found = [source.without_passwords(it) for it in found]
     if form == "json":
         result(json_document.render_diagnoses(found))
     else:
-        result(diagnostics.render(found, colour=wants_colour(sys.stdout)))
+        result(some(found, colour=wants_colour(sys.stdout)))
         files = counted(len(names), "playbook") + ("" if inventory is None else " and the inventory")
         say(f"{counted(len(found), 'problem')} in {files}." if found else f"{files}: no problem found.")
     return 2 if any(it.severity is Severity.ERROR for it in found) else 0

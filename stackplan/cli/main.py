@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from stackplan import __version__
-from stackplan.cli import failure, output
+from stackplan.cli import failure, output, streams
 from stackplan.cli.signals import interrupt_on_signals
 
 COMMANDS = {
@@ -73,7 +73,7 @@ def stackplan() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit status."""
-    output.make_lenient()
+    streams.prepare()
     interrupt_on_signals()
     if "_STACKPLAN_COMPLETE" in os.environ:
         stackplan.main(prog_name="stackplan")

@@ -9,6 +9,8 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
+from stackplan.cli.streams import to_nowhere
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -66,9 +68,9 @@ def result(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _to_nowhere(sys.stdout)
+        to_nowhere(sys.stdout)
     except OSError as error:
-        _to_nowhere(sys.stdout)
+        to_nowhere(sys.stdout)
         raise OutputRefused(error.strerror or str(error)) from error
 
 
@@ -78,25 +80,10 @@ def say(text: str = "") -> None:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
     except OSError:
-        _to_nowhere(sys.stderr)
+        to_nowhere(sys.stderr)
 
 
 def say_on_terminal(text: str) -> None:
     """Write a line for whoever sits in front of a terminal and waits; a log is spared it."""
     if sys.stderr.isatty():
         say(text)
-
-
-def make_lenient() -> None:
-    """Let a terminal that cannot show a character show a `?` in its place: no mark is worth a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
-
-
-def _to_nowhere(stream: TextIO) -> None:
-    """Let whatever is written from here on, by the interpreter's own last flush too, go nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
