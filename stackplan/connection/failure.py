@@ -130,8 +130,8 @@ class LeftOver(Locked):
         self.processes = dict(processes)
         named = ", ".join(f"{name} ({pid})" for pid, name in sorted(self.processes.items())[:_MOST_PROCESSES])
         more = len(self.processes) - _MOST_PROCESSES
-        run, _, rest = job.partition(".")
-        step = rest.rpartition(".")[0] or job
+        # RUN.NODE.STEP.ATTEMPT, where a node's name alone may hold further dots
+        run, *_, step, _ = job.split(".") if job.count(".") > 1 else (job, job, "")
         self.summary = (
             f"the action of step `{step}` of run {run} still runs on the node, although its supervisor was killed: "
             f"{named}{f' and {more} more' if more > 0 else ''}"

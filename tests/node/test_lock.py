@@ -154,7 +154,7 @@ def running(open_session: Callable[..., Session], tmp_path: Path) -> Iterator[Ca
         os.mkfifo(tmp_path / "go")
         job = Job((Command(argv=("/bin/sh", "-c", script), display=""),))
         session.lock(MINE)
-        started = session.start(Work(name="4f2a.torch.1", job=job))
+        started = session.start(Work(name="4f2a.gpu-01.example.org.torch.1", job=job))
         supervisors.append(started.pid)
         while not (tmp_path / "ready").exists():
             os.sched_yield()
