@@ -16,16 +16,27 @@ def find_playbook(name: str, inventory: Path | None, here: Path) -> Path:
     Raise Invalid, naming the folders and the nearest name in them, when there is none.
     """
     path = Path(name)
-    if path.is_file():
+    if not name.strip():
+        raise Invalid([Diagnosis(summary="the name of the playbook is empty", expected="a path, or a playbook's name")])
+    if _is_file(path):
         return path
     if path.is_dir():
         raise Invalid([Diagnosis(summary=f"{name} is a folder", expected="a playbook: a YAML file")])
     folders = list(dict.fromkeys(_playbook_folders(inventory, here)))
     for folder in folders:
         for candidate in (folder / name, *(folder / f"{name}{suffix}" for suffix in SUFFIXES)):
-            if candidate.is_file():
+            if _is_file(candidate):
                 return as_named(candidate, here)
     raise Invalid([_no_playbook(name, folders, here)])
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is such a file. Raise Invalid for what cannot be a path at all."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Invalid([Diagnosis(summary=f"`{str(path)[:80]}` cannot be read: {reason}")]) from error
 
 
 def git_root(start: Path) -> Path | None:

@@ -1,11 +1,13 @@
 """What an Ansible inventory prints with `--list`, as an inventory: groups, children, `_meta.hostvars`."""
 
 import json
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stackplan.language import groups
 from stackplan.model.arguments import Value
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
@@ -17,6 +19,10 @@ PROGRAM_S = 60.0
 _LARGEST = 16 * 1024 * 1024
 _TRANSPORTS = {"local": Transport.LOCAL, "ssh": Transport.SSH, "smart": Transport.SSH, "paramiko": Transport.SSH}
 _TAKEN = "node"
+_IMPLIED = ("all", "ungrouped")
+_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_.:@-]*")
+_WORD = re.compile(r"[^-\s\x00-\x1f\x7f\ud800-\udfff][^\s\x00-\x1f\x7f\ud800-\udfff]*")
+_UNREADABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def printed_by(path: Path, named: str, *, timeout_s: float = PROGRAM_S) -> dict[str, Any]:
@@ -62,114 +68,159 @@ def document(text: str) -> dict[str, Any] | None:
 
 
 def inventory(found: Mapping[str, Any], named: str) -> Inventory:
-    """Return the inventory of `--list` data. Raise Invalid when it is not of that form."""
-    try:
-        return _Ansible(found, named).inventory()
-    except _Malformed as error:
-        at = Location(named, 1, 1)
-        raise Invalid([Diagnosis(summary=f"this is not an Ansible inventory: {error}", at=at)]) from error
-
-
-class _Malformed(Exception):
-    """Never leaves the module."""
+    """Return the inventory of `--list` data. Raise Invalid with everything that is wrong in it."""
+    builder = _Ansible(found, named)
+    built = builder.inventory()
+    if builder.diagnoses:
+        raise Invalid(builder.diagnoses)
+    return built
 
 
 class _Ansible:
+    """Puts nodes and groups together; what is wrong is collected, and read as if it were not there."""
+
     def __init__(self, found: Mapping[str, Any], named: str) -> None:
+        self.diagnoses: list[Diagnosis] = []
         self._at = Location(named, 1, 1)
         self._named = named
-        meta = _mapping(found.get("_meta", {}), "_meta")
-        self._own = _mapping(meta.get("hostvars", {}), "_meta.hostvars")
-        self._groups = {
-            name: {"hosts": group} if isinstance(group, list) else _mapping(group, name)
-            for name, group in found.items()
-            if name != "_meta"
-        }
+        meta = self._mapping(found.get("_meta", {}), "_meta")
+        self._own = self._mapping(meta.get("hostvars", {}), "_meta.hostvars")
+        self._variables_of: dict[str, dict[str, Variable]] = {}
+        self._hosts: dict[str, list[str]] = {}
+        self._children: dict[str, list[str]] = {}
+        for name, group in found.items():
+            if name != "_meta":
+                self._take(name, {"hosts": group} if isinstance(group, list) else self._mapping(group, name))
+        # What `ansible-inventory` prints names empty groups as children and leaves them out otherwise.
+        for child in [it for inner in self._children.values() for it in inner if it not in self._children]:
+            self._hosts[child], self._children[child], self._variables_of[child] = [], [], {}
+        if circle := groups.circle(self._children):
+            self._note("these groups hold each other in a circle", observed=" → ".join(circle))
+
+    def _take(self, name: str, group: Mapping[str, Any]) -> None:
+        if not name or _UNREADABLE.search(name):
+            self._note(f"`{_plain(name)}` cannot be the name of a group")
+        self._hosts[name] = self._texts(group.get("hosts", []), f"{name}.hosts")
+        self._children[name] = self._texts(group.get("children", []), f"{name}.children")
+        values = self._mapping(group.get("vars", {}), f"{name}.vars")
+        self._variables_of[name] = self._variables(values, f"group {name}")
 
     def inventory(self) -> Inventory:
-        hosts = {host: None for group in self._groups for host in self._hosts(group)}
-        hosts |= dict.fromkeys(self._own)
-        nodes = {NodeName(host): self._node(host) for host in hosts}
-        groups = {
+        hosts = dict.fromkeys([host for inner in self._hosts.values() for host in inner] + list(self._own))
+        for host in hosts:
+            if not _NAME.fullmatch(host):
+                expected = "letters, digits, `_`, `-`, `.`, `:` and `@`, the first a letter, a digit or `_`"
+                self._note(f"`{_plain(host)}` cannot be the name of a host", expected=expected)
+        members = {name: frozenset(inner) for name, inner in self._hosts.items()}
+        nodes = {NodeName(host): self._node(host, members) for host in hosts}
+        found = {
             name: tuple(node for node in nodes if name in nodes[node].groups)
-            for name in self._groups
-            if name not in ("all", "ungrouped")
+            for name in self._children
+            if name not in _IMPLIED
         }
-        return Inventory(self._named, nodes, groups)
+        return Inventory(self._named, nodes, found)
 
-    def _hosts(self, group: str) -> list[str]:
-        return _texts(self._groups[group].get("hosts", []), f"{group}.hosts")
-
-    def _children(self, group: str) -> list[str]:
-        return _texts(self._groups[group].get("children", []), f"{group}.children")
-
-    def _node(self, host: str) -> Node:
-        distances = self._distances(host)
-        order = list(self._groups)
+    def _node(self, host: str, members: Mapping[str, frozenset[str]]) -> Node:
+        distances = groups.distances([name for name, inner in members.items() if host in inner], self._children)
+        order = {name: index for index, name in enumerate(self._children)}
         found: dict[str, Variable] = {}
-        for group in sorted(distances, key=lambda it: (it != "all", -distances[it], order.index(it))):
-            values = _mapping(self._groups[group].get("vars", {}), f"{group}.vars")
-            found |= self._variables(values, f"group {group}")
-        found |= self._variables(_mapping(self._own.get(host, {}), f"_meta.hostvars.{host}"), f"node {host}")
-        said = {name: variable.value for name, variable in found.items()}
+        for group in sorted(distances, key=lambda it: (it != "all", -distances[it], order[it])):
+            found |= self._variables_of[group]
+        found |= self._variables(self._mapping(self._own.get(host, {}), f"_meta.hostvars.{host}"), f"node {host}")
         return Node(
             name=NodeName(host),
-            host=_said(said, "ansible_host", "ansible_ssh_host"),
-            port=self._port(said, host),
-            user=_said(said, "ansible_user", "ansible_ssh_user"),
-            identity_file=_said(said, "ansible_ssh_private_key_file", "ansible_private_key_file"),
-            transport=self._transport(said, host),
-            become=str(said.get("ansible_become", "")).lower() in ("true", "yes"),
+            host=self._word(found, host, "ansible_host", "ansible_ssh_host"),
+            port=self._port(found, host),
+            user=self._word(found, host, "ansible_user", "ansible_ssh_user"),
+            identity_file=self._said(found, host, "ansible_ssh_private_key_file", "ansible_private_key_file"),
+            transport=self._transport(found, host),
+            become=(self._said(found, host, "ansible_become") or "").lower() in ("true", "yes"),
             variables={
                 name: it for name, it in found.items() if not name.startswith("ansible_") and name.isidentifier()
             },
-            groups=tuple(group for group in order if group in distances and group not in ("all", "ungrouped")),
+            groups=tuple(group for group in order if group in distances and group not in _IMPLIED),
             at=self._at,
         )
 
-    def _distances(self, host: str) -> dict[str, int]:
-        """Return how far each group that holds a host is from it; a circle of children ends by itself."""
-        found = {group: 0 for group in self._groups if host in self._hosts(group)}
-        edge = set(found)
-        distance = 0
-        while edge:
-            distance += 1
-            edge = {group for group in self._groups if group not in found and edge.intersection(self._children(group))}
-            found |= dict.fromkeys(edge, distance)
-        return found
-
     def _variables(self, values: Mapping[str, Any], origin: str) -> dict[str, Variable]:
+        for name, value in values.items():
+            if any(_UNREADABLE.search(text) for text in (name, *_texts_in(value))):
+                summary = f"the variable `{_plain(name)}` of {_plain(origin)} holds what no file or terminal can take"
+                self._note(summary, expected="texts without NUL and lone surrogates")
         return {
             name: Variable(name, _value(value), self._at, origin) for name, value in values.items() if name != _TAKEN
         }
 
-    def _port(self, said: Mapping[str, object], host: str) -> int | None:
-        text = _said(said, "ansible_port", "ansible_ssh_port")
+    def _said(self, found: Mapping[str, Variable], host: str, *names: str) -> str | None:
+        """Return the text of the first of these variables that says something."""
+        for name in names:
+            value = found[name].value if name in found else None
+            if value is None or value == "":
+                continue
+            if isinstance(value, (str, bool)):
+                return str(value)
+            kind = "a mapping" if isinstance(value, Mapping) else "a list"
+            self._note(f"`{name}` of {_plain(host)} is not a text", expected="a text", observed=kind)
+        return None
+
+    def _word(self, found: Mapping[str, Variable], host: str, *names: str) -> str | None:
+        text = self._said(found, host, *names)
+        if text is not None and not _WORD.fullmatch(text):
+            expected = "one word that does not begin with `-`"
+            self._note(f"`{names[0]}` of {_plain(host)} cannot be used", expected=expected, observed=_plain(text))
+            return None
+        return text
+
+    def _port(self, found: Mapping[str, Variable], host: str) -> int | None:
+        text = self._said(found, host, "ansible_port", "ansible_ssh_port")
         if text is None:
             return None
-        if not text.isdecimal() or not 0 < int(text[:9]) < 65536:
-            raise _Malformed(f"ansible_port of {host} is {text[:40]!r}")
+        if not re.fullmatch("[0-9]{1,5}", text) or not 0 < int(text) < 65536:
+            expected = "a whole number from 1 to 65535"
+            self._note(f"`ansible_port` of {_plain(host)} is no port", expected=expected, observed=_plain(text))
+            return None
         return int(text)
 
-    def _transport(self, said: Mapping[str, object], host: str) -> Transport:
-        word = _said(said, "ansible_connection")
+    def _transport(self, found: Mapping[str, Variable], host: str) -> Transport:
+        word = self._said(found, host, "ansible_connection")
         if word is None:
             return Transport.SSH
         if word.rpartition(".")[2] not in _TRANSPORTS:
-            raise _Malformed(f"ansible_connection of {host} is {word[:40]!r}, which is not known here")
-        return _TRANSPORTS[word.rpartition(".")[2]]
+            summary = f"`ansible_connection` of {_plain(host)} is not known here"
+            self._note(summary, expected=f"one of {', '.join(_TRANSPORTS)}", observed=_plain(word))
+        return _TRANSPORTS.get(word.rpartition(".")[2], Transport.SSH)
+
+    def _mapping(self, found: object, where: str) -> Mapping[str, Any]:
+        if isinstance(found, dict):
+            return found
+        self._note(f"this is not an Ansible inventory: {_plain(where)} is not an object")
+        return {}
+
+    def _texts(self, found: object, where: str) -> list[str]:
+        if isinstance(found, list) and all(isinstance(it, str) for it in found):
+            return found
+        self._note(f"this is not an Ansible inventory: {_plain(where)} is not a list of names")
+        return []
+
+    def _note(self, summary: str, *, expected: str | None = None, observed: str | None = None) -> None:
+        self.diagnoses.append(Diagnosis(summary=summary, expected=expected, observed=observed, at=self._at))
 
 
-def _mapping(found: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(found, dict):
-        raise _Malformed(f"{where} is not an object")
-    return found
+def _plain(text: str) -> str:
+    """Return a text of the inventory as a message shows it, what no terminal can take escaped."""
+    return masked(text)[:80].encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
 
 
-def _texts(found: object, where: str) -> list[str]:
-    if not isinstance(found, list) or not all(isinstance(it, str) for it in found):
-        raise _Malformed(f"{where} is not a list of names")
-    return found
+def _texts_in(found: object) -> Iterator[str]:
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, dict):
+        for key, value in found.items():
+            yield key
+            yield from _texts_in(value)
+    elif isinstance(found, list):
+        for item in found:
+            yield from _texts_in(item)
 
 
 def _value(found: Any) -> Value:
@@ -179,7 +230,3 @@ def _value(found: Any) -> Value:
         return tuple(_value(item) for item in found)
     assert found is None or isinstance(found, (bool, str))
     return found
-
-
-def _said(said: Mapping[str, object], *names: str) -> str | None:
-    return next((str(said[name]) for name in names if said.get(name) not in (None, "")), None)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackplan.language import ansible, schema, source, tree, variables
+from stackplan.language import ansible, groups, schema, source, tree, variables
 from stackplan.language.nearest import did_you_mean
 from stackplan.language.project import shown
 from stackplan.language.reading import Read, Reading, value_of
@@ -30,13 +30,18 @@ def read(path: Path) -> Inventory:
     Raise Invalid with everything that is wrong in it.
     """
     named = shown(path)
-    data = tree.read_bytes(path, named)
-    if data.startswith((b"#!", b"\x7fELF")) and os.access(path, os.X_OK):
+    if _is_program(path, named):
         return ansible.inventory(ansible.printed_by(path, named), named)
+    data = tree.read_bytes(path, named)
     text = tree.decode(data, named)
     if text.lstrip().startswith("{") and (found := ansible.document(text)) is not None:
         return ansible.inventory(found, named)
     return read_text(text, named)
+
+
+def _is_program(path: Path, named: str) -> bool:
+    # Only of what has the right: a pipe can be read once.
+    return os.access(path, os.X_OK) and tree.read_start(path, named, 4).startswith((b"#!", b"\x7fELF"))
 
 
 def read_text(text: str, named: str) -> Inventory:
@@ -75,8 +80,7 @@ def from_targets(targets: Iterable[str]) -> Inventory:
     for target in targets:
         node = _target(target)
         if node is None:
-            expected = "[user@]host[:port], with brackets around an IPv6 address"
-            diagnoses.append(Diagnosis(summary=f"`-n {target[:80]}` names no node", expected=expected))
+            diagnoses.append(_no_target(target))
         elif node.name in nodes:
             diagnoses.append(Diagnosis(summary=f"`-n {target}` names a node twice", expected="each node once"))
         else:
@@ -90,6 +94,8 @@ def _target(text: str) -> Node | None:
     match = _TARGET.fullmatch(text)
     if match is None or match["host"].startswith("-") or (match["user"] or "").startswith("-"):
         return None
+    if ":" in (match["user"] or ""):
+        return None
     port = int(match["port"]) if match["port"] and len(match["port"]) <= 5 else None
     if match["port"] and (port is None or not 0 < port < 65536):
         return None
@@ -99,6 +105,21 @@ def _target(text: str) -> Node | None:
     # Without a port or user the name may be one of ~/.ssh/config, which a host of None leaves to it.
     alone = port is None and host == match["host"]
     return Node(name=NodeName(name), host=None if alone else host, port=port, user=match["user"])
+
+
+def _no_target(text: str) -> Diagnosis:
+    """Return what is wrong with the text of a `-n`, without the password that may stand in it."""
+    expected = "[user@]host[:port], with brackets around an IPv6 address"
+    if not text.strip():
+        return Diagnosis(summary="`-n` names no node: it is empty", expected=expected)
+    before, at, host = text.rpartition("@")
+    user, colon, _ = before.rpartition("://")[2].partition(":")
+    if at and colon:
+        how = "a password cannot be given here: log in with a key, or an agent that holds one"
+        return Diagnosis(summary=f"`-n {user[:40]}:***@{host[:40]}` holds a password", expected=expected, remedy=how)
+    bare = text.partition("://")[2].rstrip("/")
+    remedy = f"write `-n {bare}`" if bare and _target(bare) is not None else None
+    return Diagnosis(summary=f"`-n {text[:80]}` names no node", expected=expected, remedy=remedy)
 
 
 @dataclass
@@ -122,8 +143,8 @@ class _Builder:
     def collect(self) -> None:
         """Gather groups and nodes, and everything that is wrong in what they say of each other."""
         self._collect_nodes(self.whole.get("nodes"), None)
-        groups = self.whole.get("groups")
-        for key, tree_of_group in groups.entries if isinstance(groups, YamlMapping) else ():
+        described = self.whole.get("groups")
+        for key, tree_of_group in described.entries if isinstance(described, YamlMapping) else ():
             group = self.groups[key.text] = _Group(key.text, key.at)
             if isinstance(tree_of_group, YamlMapping):
                 group.variables = self._variables(tree_of_group, f"group {key.text}")
@@ -187,13 +208,15 @@ class _Builder:
             for name, at in group.groups:
                 if name not in self.groups:
                     self._note_no_group(name, at)
-        circle = _circle(self.groups)
-        if circle:
+        if circle := groups.circle(self._children()):
             observed = " → ".join(circle)
             at = self.groups[circle[0]].at
             self.diagnoses.append(
                 Diagnosis(summary="these groups hold each other in a circle", observed=observed, at=at)
             )
+
+    def _children(self) -> dict[str, list[str]]:
+        return {name: [it for it, _ in group.groups] for name, group in self.groups.items()}
 
     def _note_no_group(self, name: str, at: Location) -> None:
         remedy = did_you_mean(name, self.groups)
@@ -209,7 +232,8 @@ class _Builder:
 
     def _node(self, name: str, at: Location, own: YamlMapping | None, shared: YamlMapping) -> Node:
         fields = {key.text: value for key, value in (*shared.entries, *(own.entries if own is not None else ()))}
-        distances = _distances(name, self.groups)
+        holding = [group.name for group in self.groups.values() if name in group.nodes]
+        distances = groups.distances(holding, self._children())
         found = dict(variables.of(_mapping(shared.get("vars"), at), "inventory defaults"))
         order = list(self.groups)
         for group in sorted(distances, key=lambda it: (-distances[it], order.index(it))):
@@ -235,39 +259,6 @@ class _Builder:
             groups=tuple(group for group in order if group in distances),
             at=at,
         )
-
-
-def _distances(node: str, groups: Mapping[str, _Group]) -> dict[str, int]:
-    """Return how far each group that holds a node is from it: 0 for those that name it, 1 for those around them, …"""
-    found = {name: 0 for name, group in groups.items() if node in group.nodes}
-    edge = set(found)
-    while edge:
-        distance = max(found.values()) + 1
-        edge = {name for name, group in groups.items() if name not in found and edge & {it for it, _ in group.groups}}
-        found |= dict.fromkeys(edge, distance)
-    return found
-
-
-def _circle(groups: Mapping[str, _Group]) -> list[str]:
-    """Return the groups of one circle, the first one again at the end, or nothing."""
-    done: set[str] = set()
-    for start in groups:
-        path: list[str] = []
-        waiting = [(start, iter([it for it, _ in groups[start].groups]))]
-        path.append(start)
-        while waiting:
-            name, inner = waiting[-1]
-            child = next((it for it in inner if it in groups and it not in done), None)
-            if child is None:
-                done.add(name)
-                waiting.pop()
-                path.pop()
-            elif child in path:
-                return [*path[path.index(child) :], child]
-            else:
-                waiting.append((child, iter([it for it, _ in groups[child].groups])))
-                path.append(child)
-    return []
 
 
 def _names(found: Read | None) -> Iterator[tuple[str, Location]]:

@@ -32,8 +32,11 @@ def select(inventory: Inventory, patterns: Iterable[str], *, at: Location | None
         added = set(inventory.nodes)
     chosen = tuple(node for name, node in inventory.nodes.items() if name in added - removed)
     if not chosen:
-        shown = ", ".join(parts) or "nothing"
-        raise Invalid([Diagnosis(summary=f"`{shown}` leaves no node", expected="at least one node", at=at)])
+        if not parts:
+            expected = "a node, a group, a glob, or `all`"
+            raise Invalid([Diagnosis(summary="the pattern is empty: it names no node", expected=expected, at=at)])
+        summary = f"`{', '.join(parts)}` leaves no node"
+        raise Invalid([Diagnosis(summary=summary, expected="at least one node", at=at)])
     return chosen
 
 

@@ -5,7 +5,9 @@ anything. Scalars stay as they were written: `13.0`, `0644` and `on` are texts h
 wants.
 """
 
+import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,21 +87,38 @@ def read(path: Path, *, named: str | None = None) -> Tree:
 
 def read_bytes(path: Path, named: str) -> bytes:
     """Return the bytes of a file of bounded size. Raise Invalid when there is none that can be read."""
-    try:
-        if path.is_dir():
-            raise Invalid([Diagnosis(summary=f"`{named}` is a folder", expected="a YAML file")])
-        with path.open("rb") as file:
-            data = file.read(LARGEST_BYTES + 1)
-    except FileNotFoundError:
-        raise Invalid([Diagnosis(summary=f"there is no file `{named}`")]) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise Invalid([Diagnosis(summary=f"`{named}` cannot be read: {reason}")]) from error
+    data = read_start(path, named, LARGEST_BYTES + 1)
     if len(data) > LARGEST_BYTES:
         remedy = "move steps to a file of their own and `include` it"
         summary = f"`{named}` is too large to be a playbook, an inventory or a file of variables"
         raise Invalid([Diagnosis(summary=summary, expected="at most 1 MiB", at=Location(named, 1, 1), remedy=remedy)])
     return data
+
+
+def read_start(path: Path, named: str, size: int) -> bytes:
+    """Return the first `size` bytes of a file. Raise Invalid when it cannot be read, or is none: a pipe, a device.
+
+    What the shell hands over (`/dev/stdin`, `<(…)`) may be a pipe: there is somebody at its other end.
+    """
+    handed_over = str(path) == "/dev/stdin" or str(path).startswith(("/dev/fd/", "/proc/self/fd/"))
+    try:
+        with open(path, "rb", opener=os.open if handed_over else _open_at_once) as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not (stat.S_ISREG(mode) or (handed_over and not stat.S_ISDIR(mode))):
+                raise Invalid([Diagnosis(summary=f"`{named}` is not a file", expected="a regular file")])
+            return file.read(size)
+    except FileNotFoundError:
+        raise Invalid([Diagnosis(summary=f"there is no file `{named}`")]) from None
+    except IsADirectoryError:
+        raise Invalid([Diagnosis(summary=f"`{named}` is a folder", expected="a YAML file")]) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Invalid([Diagnosis(summary=f"`{named}` cannot be read: {reason}")]) from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A named pipe that nobody writes to would be waited for.
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def decode(data: bytes, named: str) -> str:

@@ -1,12 +1,14 @@
 """Inventories: of a file, of Ansible, of the command line; groups, variables, and everything that may be wrong."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackplan.language import ansible, inventory
+from stackplan.language import ansible, inventory, variables
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.node import Transport
 
@@ -221,8 +223,6 @@ def test_program_that_hangs_is_ended(write):
         {"g": {"hosts": {"a": 1}}},
         {"g": {"hosts": [None]}},
         {"g": {"hosts": ["a"], "vars": []}},
-        {"g": {"hosts": ["a"], "vars": {"ansible_port": "ssh"}}},
-        {"g": {"hosts": ["a"], "vars": {"ansible_connection": "winrm"}}},
     ],
 )
 def test_malformed_ansible_inventory_is_refused(write, found):
@@ -230,9 +230,79 @@ def test_malformed_ansible_inventory_is_refused(write, found):
         inventory.read(write("hosts.json", json.dumps(found)))
 
 
-def test_circle_of_ansible_groups_ends():
-    found = ansible.inventory({"a": {"children": ["b"], "hosts": ["n"]}, "b": {"children": ["a"]}}, "hosts")
-    assert found.nodes["n"].groups == ("a", "b")
+def test_everything_wrong_in_an_ansible_inventory_is_told_at_once(write):
+    own = {
+        "a": {"ansible_host": {"x": 1}, "ansible_ssh_private_key_file": ["k"], "ansible_port": "ssh"},
+        "b": {"ansible_host": "-oProxyCommand=x", "ansible_connection": "winrm", "note": "\ud800"},
+        "c": {"ansible_host": "two words", "ansible_port": 99999, "deep": [{"\0": 1}]},
+    }
+    hosts = ["a", "b", "c", "", "\0", "a b", "\ud800", "\u202e"]
+    found = {"_meta": {"hostvars": own}, "g": {"hosts": hosts, "children": ["h"]}, "h": {"children": ["g"]}}
+    with pytest.raises(Invalid, match="circle") as caught:
+        inventory.read(write("hosts.json", json.dumps(found)))
+    assert {(it.summary, it.observed) for it in caught.value.diagnoses} == {
+        ("`ansible_connection` of b is not known here", "winrm"),
+        ("`ansible_host` of a is not a text", "a mapping"),
+        ("`ansible_host` of b cannot be used", "-oProxyCommand=x"),
+        ("`ansible_host` of c cannot be used", "two words"),
+        ("`ansible_port` of a is no port", "ssh"),
+        ("`ansible_port` of c is no port", "99999"),
+        ("`ansible_ssh_private_key_file` of a is not a text", "a list"),
+        ("`\\0` cannot be the name of a host", None),
+        ("`\\ud800` cannot be the name of a host", None),
+        ("`` cannot be the name of a host", None),
+        ("`a b` cannot be the name of a host", None),
+        ("`\u202e` cannot be the name of a host", None),
+        ("the variable `deep` of node c holds what no file or terminal can take", None),
+        ("the variable `note` of node b holds what no file or terminal can take", None),
+        ("these groups hold each other in a circle", "g → h → g"),
+    }
+
+
+def test_a_group_that_ansible_names_and_leaves_out_is_empty():
+    found = ansible.inventory({"all": {"children": ["ungrouped", "later"]}, "g": {"hosts": ["n"]}}, "hosts")
+    assert found.groups == {"later": (), "g": ("n",)}
+
+
+@pytest.mark.parametrize(
+    ("target", "summary", "remedy"),
+    [
+        ("", "`-n` names no node: it is empty", None),
+        ("ssh://u@h", "`-n ssh://u@h` names no node", "write `-n u@h`"),
+        ("ssh://u@h:22/", "`-n ssh://u@h:22/` names no node", "write `-n u@h:22`"),
+        ("u:hunt2@h", "`-n u:***@h` holds a password", "a password cannot be given here"),
+        ("ssh://u:hu@nt2@h", "`-n u:***@h` holds a password", "a password cannot be given here"),
+    ],
+)
+def test_target_that_is_none_is_explained(target, summary, remedy):
+    with pytest.raises(Invalid, match=r"names no node|password") as caught:
+        inventory.from_targets([target])
+    (diagnosis,) = caught.value.diagnoses
+    assert diagnosis.summary == summary
+    assert (diagnosis.remedy or "").startswith(remedy or "")
+    assert "nt2" not in repr(diagnosis)
+
+
+@pytest.mark.parametrize("reading", [inventory.read, lambda path: variables.read_file(path, "--vars")])
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, reading):
+    os.mkfifo(tmp_path / "fifo.yaml")
+    for path in (tmp_path / "fifo.yaml", Path("/dev/zero"), tmp_path):
+        with pytest.raises(Invalid, match=r"is not a file|is a folder"):
+            reading(path)
+
+
+def test_program_of_any_size_may_print_the_inventory(write):
+    path = write("hosts", '#!/bin/sh\necho \'{"g": ["n"]}\'\nexit\n' + "#" * 2_000_000)
+    path.chmod(0o755)
+    assert list(inventory.read(path).nodes) == ["n"]
+
+
+def test_inventory_may_come_through_a_pipe(tmp_path):
+    reading, writing = os.pipe()
+    os.write(writing, b"stackplan: 1\nnodes: {n: }\n")
+    os.close(writing)
+    assert list(inventory.read(Path(f"/dev/fd/{reading}")).nodes) == ["n"]
+    os.close(reading)
 
 
 PIECES = [

@@ -42,8 +42,8 @@ def test_selected_in_the_inventorys_order(patterns, names):
         (["all", "!blackwel"], "there is no node or group `blackwel`"),
         (["empty"], "there is no node or group `empty`"),
         (["blackwell", "!gpu-0*"], "leaves no node"),
-        ([], "leaves no node"),
-        (["", ","], "leaves no node"),
+        ([], "the pattern is empty"),
+        (["", ","], "the pattern is empty"),
     ],
 )
 def test_pattern_that_means_nothing_is_refused(patterns, match):
