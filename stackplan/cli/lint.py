@@ -12,8 +12,11 @@ from stackplan.engine.bind import faults
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
+from stackplan.language.alone import render_alone
+from stackplan.language.pattern import select_of
 from stackplan.language.template import as_written
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
+from stackplan.model.node import Inventory
 from stackplan.reports import json_document
 from stackplan.reports.wording import counted
 
@@ -27,9 +30,8 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
 
     Exit status 2 when something is wrong; all of it is told, with its place.
     """
-    found = [it for name in names for it in _wrong_in_playbook(name, inventory)]
-    if inventory is not None:
-        found += _wrong_in_inventory(inventory)
+    known, wrong = (None, ()) if inventory is None else _read_inventory(inventory)
+    found = [*(it for name in names for it in _wrong_in_playbook(name, inventory, known)), *wrong]
     found = [source.without_passwords(it) for it in found]
     if form == "json":
         result(json_document.render_diagnoses(found))
@@ -40,17 +42,23 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
     return 2 if any(it.severity is Severity.ERROR for it in found) else 0
 
 
-def _wrong_in_playbook(name: str, inventory: Path | None) -> tuple[Diagnosis, ...]:
+def _wrong_in_playbook(name: str, path: Path | None, inventory: Inventory | None) -> tuple[Diagnosis, ...]:
     try:
-        playbook = playbooks.read(find_playbook(name, inventory, Path.cwd()))
+        playbook = playbooks.read(find_playbook(name, path, Path.cwd()))
     except Invalid as invalid:
         return invalid.diagnoses
-    return source.invalid(faults(playbook, as_written), playbook.sources).diagnoses
+    rendering = render_alone(playbook)
+    wrong = [*rendering.wrong, *faults(rendering.playbook, as_written)]
+    if inventory is not None:
+        try:
+            select_of(playbook, inventory)
+        except Invalid as invalid:
+            wrong += invalid.diagnoses
+    return source.invalid(wrong, playbook.sources).diagnoses
 
 
-def _wrong_in_inventory(path: Path) -> tuple[Diagnosis, ...]:
+def _read_inventory(path: Path) -> tuple[Inventory | None, tuple[Diagnosis, ...]]:
     try:
-        inventories.read(path)
+        return inventories.read(path), ()
     except Invalid as invalid:
-        return invalid.diagnoses
-    return ()
+        return None, invalid.diagnoses

@@ -16,7 +16,7 @@ from stackplan.engine.rollout import Target
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
-from stackplan.language.pattern import narrow, select
+from stackplan.language.pattern import narrow, select, select_of
 from stackplan.language.project import Files
 from stackplan.language.secrets import Secrets, passwords_in
 from stackplan.language.variables import Scope, scope
@@ -102,7 +102,7 @@ def _nodes(playbook: Playbook, path: Path, selection: Selection) -> tuple[Node, 
     """Return the nodes that the playbook names and the selection leaves; those named by hand are all meant."""
     inventory = _inventory(path, selection)
     by_hand = bool(selection.nodes) or selection.local
-    nodes = select(inventory, ("all",) if by_hand else playbook.nodes)
+    nodes = select(inventory, ("all",)) if by_hand else select_of(playbook, inventory)
     return narrow(inventory, nodes, selection.limit) if selection.limit else nodes
 
 

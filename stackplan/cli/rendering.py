@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from stackplan.engine.bind import BoundPlaybook, bind
+from stackplan.engine.bind import BoundPlaybook, bind, faults
 from stackplan.language import schema
 from stackplan.language.compare_filling import reached
 from stackplan.language.project import Files
-from stackplan.language.template import render
+from stackplan.language.template import as_written, render_partly
 from stackplan.language.variables import RESERVED, Scope, used_names
+from stackplan.model.diagnosis import Invalid
 from stackplan.model.playbook import Playbook
 
 KEPT = 8
@@ -30,7 +31,7 @@ class Renderings:
         for known in self._kept:
             if known[0].variables == scope.variables:
                 return known
-        found = scope, bind(render(self.playbook, scope, self.files))
+        found = scope, bind(_rendered(self.playbook, scope, self.files))
         if not self._names_the_node(scope):
             self._kept = [found, *self._kept[: KEPT - 1]]
         return found
@@ -49,3 +50,11 @@ class Renderings:
             for key in step.action.arguments.values
             if key in kinds[step.action.kind].properties
         )
+
+
+def _rendered(playbook: Playbook, own: Scope, files: Files | None) -> Playbook:
+    """Return the playbook of one node. Raise Invalid with all that is wrong, in what could be filled in as well."""
+    rendering = render_partly(playbook, own, files)
+    if rendering.wrong or rendering.unfilled:
+        raise Invalid([*rendering.wrong, *rendering.unfilled, *faults(rendering.playbook, as_written)])
+    return rendering.playbook

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from stackplan.engine.guard import guarded, trouble
+from stackplan.engine.secret_fields import read
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Invalid
@@ -155,12 +156,14 @@ def bind(playbook: Playbook) -> BoundPlaybook:
 
 
 def faults(playbook: Playbook, ready: Callable[[Arguments], bool]) -> tuple[Diagnosis, ...]:
-    """Return what kinds find wrong with their arguments in a playbook that is not rendered yet, so far as it can be
-    told: only those arguments are read that are `ready`, which is to say as written on every node.
+    """Return what kinds find wrong with their arguments in a playbook that is not rendered, or only in part, so far as
+    it can be told: only those arguments are read that are `ready`, in which nothing is left to be filled in.
     """
     wrong: list[Diagnosis] = []
     _bind_all(tuple(it for it in _leaves(playbook.preconditions) if ready(it.arguments)), None, wrong)
     for step in playbook.steps:
+        if step.skipped:
+            continue
         stated = _leaves((*step.preconditions, *step.postconditions))
         _bind_all(tuple(it for it in stated if ready(it.arguments)), None, wrong)
         if ready(step.action.arguments):
@@ -208,7 +211,7 @@ def _read_action(step: Step, wrong: list[Diagnosis]) -> ActionKind | None:
         wrong.append(_no_kind("action", step.action.kind, ACTIONS.words(), step.action.at).in_step(step.id))
         return None
     try:
-        return found.read(step.action.arguments)
+        return read(found, step.action.arguments)
     except Invalid as error:
         wrong.extend(diagnosis.in_step(step.id) for diagnosis in error.diagnoses)
         return None
@@ -234,7 +237,7 @@ def bind_condition(condition: Condition, user: str | None) -> BoundCondition:
     found = CONDITIONS.find(condition.kind)
     if found is None or not issubclass(found, ConditionKind):
         raise Invalid([_no_kind("condition", condition.kind, CONDITIONS.words(), condition.at)])
-    kind = found.read(condition.arguments)
+    kind = read(found, condition.arguments)
     return BoundCondition(
         condition=condition,
         kind=kind,

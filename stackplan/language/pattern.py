@@ -2,42 +2,62 @@
 
 import fnmatch
 from collections.abc import Iterable
+from itertools import zip_longest
 
+from stackplan.language import source
 from stackplan.language.nearest import did_you_mean
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.node import Inventory, Node, NodeName
+from stackplan.model.playbook import Playbook
 
 ALL = "all"
 _GLOB = frozenset("*?[")
 
 
-def select(inventory: Inventory, patterns: Iterable[str], *, at: Location | None = None) -> tuple[Node, ...]:
+def select(
+    inventory: Inventory, patterns: Iterable[str], *, at: Location | None = None, places: Iterable[Location] = ()
+) -> tuple[Node, ...]:
     """Return the nodes that the patterns name, in the inventory's order; commas part several in one pattern.
 
-    Only `!x` patterns take away from all. Raise Invalid for each part that matches nothing, and when nothing is left.
+    Only `!x` patterns take away from all. `places` says where each pattern stands, `at` where all of them do. Raise
+    Invalid for each part that matches nothing, and when nothing is left.
     """
-    parts = [part.strip() for pattern in patterns for part in pattern.split(",") if part.strip()]
+    parts = [
+        (part.strip(), place)
+        for pattern, place in zip_longest(patterns, places)
+        for part in (pattern or "").split(",")
+        if part.strip()
+    ]
     added: set[NodeName] = set()
     removed: set[NodeName] = set()
     diagnoses = []
-    for part in parts:
+    for part, place in parts:
         found = _matched(inventory, part.removeprefix("!").strip())
         if not found:
-            diagnoses.append(_no_match(inventory, part.removeprefix("!").strip(), at))
+            diagnoses.append(_no_match(inventory, part.removeprefix("!").strip(), place or at))
         (removed if part.startswith("!") else added).update(found)
     if diagnoses:
         raise Invalid(diagnoses)
-    if parts and all(part.startswith("!") for part in parts):
+    at = at or next((place for _, place in parts if place is not None), None)
+    if parts and all(part.startswith("!") for part, _ in parts):
         added = set(inventory.nodes)
     chosen = tuple(node for name, node in inventory.nodes.items() if name in added - removed)
     if not chosen:
         if not parts:
             expected = "a node, a group, a glob, or `all`"
             raise Invalid([Diagnosis(summary="the pattern is empty: it names no node", expected=expected, at=at)])
-        summary = f"`{', '.join(parts)}` leaves no node"
+        summary = f"`{', '.join(part for part, _ in parts)}` leaves no node"
         raise Invalid([Diagnosis(summary=summary, expected="at least one node", at=at)])
     return chosen
+
+
+def select_of(playbook: Playbook, inventory: Inventory) -> tuple[Node, ...]:
+    """Return the nodes that a playbook names. Raise Invalid, at the place of each pattern, for what matches nothing."""
+    try:
+        return select(inventory, playbook.nodes, places=playbook.places)
+    except Invalid as invalid:
+        raise source.invalid(invalid.diagnoses, playbook.sources) from None
 
 
 def narrow(

@@ -74,7 +74,7 @@ class _Reader:
         return None if self.diagnoses else self._built(read, path, steps, found)
 
     def _built(self, read: YamlMapping, path: Path, steps: list[YamlMapping], found: dict[str, Variable]) -> Playbook:
-        defaults = read.get("defaults")
+        defaults, nodes = read.get("defaults"), read.get("nodes")
         shared = step.Defaults(
             {key.text: it for key, it in defaults.entries} if isinstance(defaults, YamlMapping) else {}
         )
@@ -82,7 +82,7 @@ class _Reader:
             name=step.optional_text(read.get("name")) or path.stem,
             path=self.project.files.shown(path),
             sha256=self.project.sha256,
-            nodes=_texts(read.get("nodes")),
+            nodes=_texts(nodes),
             steps=tuple(step.step(it, shared) for it in steps),
             description=step.optional_text(read.get("description")),
             variables=found,
@@ -90,6 +90,7 @@ class _Reader:
             rollout=_rollout(read.get("rollout")),
             revision=self.project.files.revision(self.project.files.resolved(path).parent),
             sources=self.project.sources,
+            places=tuple(it.at for it in _scalars(nodes)) if nodes is not None else (),
         )
 
     def _read(self, shape: Shape, tree: Tree, name: str) -> Read:

@@ -12,9 +12,10 @@ from stackplan.language.reading import Read, arguments, holds_template, value_of
 from stackplan.language.sandbox import BadTemplate
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.language.variables import template_faults
-from stackplan.model.arguments import Arguments
+from stackplan.model.arguments import Arguments, Path
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.location import Location
 from stackplan.model.playbook import Action, OnFailure, Retries, Step, StepId
 from stackplan.model.quantity import duration_s
 from stackplan.model.secret import Text
@@ -172,7 +173,17 @@ def step(tree: YamlMapping, defaults: Defaults) -> Step:
         always=_flag(fields.get("always"), default=False),
         on_failure=OnFailure(optional_text(settings.get("on_failure")) or "stop"),
         interruptible=_flag(settings.get("interruptible"), default=True),
+        places={**_places(defaults.fields), **_places(fields)},
     )
+
+
+def _places(fields: Mapping[str, Read]) -> dict[Path, Location]:
+    """Return where those texts of a step stand that are filled in by rendering."""
+    found: dict[Path, Location] = {(name,): fields[name].at for name in ("name", "why", "user") if name in fields}
+    environment = fields.get("env")
+    if isinstance(environment, YamlMapping):
+        found |= {("env", key.text): value.at for key, value in environment.entries}
+    return found
 
 
 def conditions(tree: Read | None) -> tuple[Condition, ...]:

@@ -20,21 +20,39 @@ from stackplan.model.secret import Text
 _CONTENT = "content"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """A playbook rendered as far as it can be: what could not stays as written.
+
+    `wrong` is what is not as it should be, `unfilled` is about templates and files that could not be filled in.
+    """
+
+    playbook: Playbook
+    wrong: tuple[Diagnosis, ...]
+    unfilled: tuple[Diagnosis, ...]
+
+
 def render(playbook: Playbook, scope: Scope, files: Files | None = None) -> Playbook:
     """Return the playbook of one node: every text filled in, every argument what its field wants.
 
     A step whose `when` does not hold has `skipped` set and stays as written. `files` are those of the disk, unless
     others are given. Raise Invalid with all that is wrong.
     """
+    rendering = render_partly(playbook, scope, files)
+    if rendering.wrong or rendering.unfilled:
+        raise source.invalid([*rendering.wrong, *rendering.unfilled], playbook.sources)
+    return rendering.playbook
+
+
+def render_partly(playbook: Playbook, scope: Scope, files: Files | None = None) -> Rendering:
+    """Return the same as far as it can be made, with what stands in the way."""
     renderer = _Renderer(scope, playbook.sources, files or Disk())
     rendered = replace(
         playbook,
         preconditions=tuple(renderer.condition(it) for it in playbook.preconditions),
         steps=tuple(renderer.step(it) for it in playbook.steps),
     )
-    if renderer.diagnoses:
-        raise source.invalid(renderer.diagnoses, playbook.sources)
-    return rendered
+    return Rendering(playbook=rendered, wrong=tuple(renderer.diagnoses), unfilled=tuple(renderer.unfilled))
 
 
 def as_written(arguments: Arguments) -> bool:
@@ -48,24 +66,26 @@ class _Renderer:
     sources: source.Sources
     files: Files
     diagnoses: list[Diagnosis] = field(default_factory=list)
+    unfilled: list[Diagnosis] = field(default_factory=list)
     compiler: Compiler = field(default_factory=lambda: schema.compiler("playbook"))
 
     def step(self, step: Step) -> Step:
-        before = len(self.diagnoses)
+        before, unfilled_before = len(self.diagnoses), len(self.unfilled)
         if not self._holds(step):
-            return replace(step, skipped=len(self.diagnoses) == before)
+            return replace(step, skipped=len(self.unfilled) == unfilled_before)
         kinds = self.compiler.shape("#/$defs/step").properties
         rendered = replace(
             step,
             action=replace(step.action, arguments=self._arguments(step.action.arguments, kinds[step.action.kind])),
             preconditions=tuple(self.condition(it) for it in step.preconditions),
             postconditions=tuple(self.condition(it) for it in step.postconditions),
-            name=self._shown(step.name, step.at, "`name`"),
-            why=self._shown(step.why, step.at, "`why`"),
+            name=self._shown(step.name, step.place("name"), "`name`"),
+            why=self._shown(step.why, step.place("why"), "`why`"),
             user=self._user(step),
-            environment=self._environment(step.environment, step.at),
+            environment=self._environment(step),
         )
         self.diagnoses[before:] = [it.in_step(step.id) for it in self.diagnoses[before:]]
+        self.unfilled[unfilled_before:] = [it.in_step(step.id) for it in self.unfilled[unfilled_before:]]
         return rendered
 
     def condition(self, condition: Condition) -> Condition:
@@ -85,16 +105,16 @@ class _Renderer:
         try:
             return self.scope.holds(step.when, step.when_at or step.at)
         except Invalid as error:
-            self.diagnoses += [it.in_step(step.id) for it in error.diagnoses]
+            self.unfilled += [it.in_step(step.id) for it in error.diagnoses]
             return False
 
     def _arguments(self, found: Arguments, shape: Shape) -> Arguments:
         if as_written(found) and not any(it.file for it in shape.properties.values()):
             # Without a template nothing has changed since the playbook was read.
             return found
-        before = len(self.diagnoses)
+        before = len(self.unfilled)
         filled = self._filled(tree_of(found.values, found.at, found.places))
-        if filled is None or len(self.diagnoses) > before:
+        if filled is None or len(self.unfilled) > before:
             return found
         assert isinstance(filled, YamlMapping)
         filled = self._with_content(filled, shape)
@@ -118,7 +138,7 @@ class _Renderer:
         try:
             value = self.scope.fill(text, tree.at)
         except Invalid as error:
-            self.diagnoses += error.diagnoses
+            self.unfilled += error.diagnoses
             return tree
         return None if value is None else tree_of(value, tree.at, {})
 
@@ -143,12 +163,16 @@ class _Renderer:
         project = Project(self.files.root_of(Path(at.path)), self.files)
         try:
             text = project.text(project.beside(named, at))
-            if how == "verbatim" or not holds_template(text):
-                return YamlValue(text, at)
-            inner = Scope(self.scope.variables, self.scope.node, {**self.sources, **project.sources}, self.scope.reader)
+        except Invalid as error:
+            self.diagnoses += [_said_of_field(it, named, at) for it in error.diagnoses]
+            return None
+        if how == "verbatim" or not holds_template(text):
+            return YamlValue(text, at)
+        inner = Scope(self.scope.variables, self.scope.node, {**self.sources, **project.sources}, self.scope.reader)
+        try:
             filled = inner.fill(text, Location(next(iter(project.sources)), 1, 1))
         except Invalid as error:
-            self.diagnoses += error.diagnoses
+            self.unfilled += error.diagnoses
             return None
         return tree_of(filled, at, {})
 
@@ -159,7 +183,7 @@ class _Renderer:
         reading = Reading(self.compiler, templates=False)
         read = reading.read(self.compiler.shape("#/$defs/values/$defs/text"), read or YamlValue("", at), name)
         self.diagnoses += reading.diagnoses
-        value = read.value if isinstance(read, YamlValue) else text
+        value = read.value if isinstance(read, YamlValue) else ""
         return value if not isinstance(value, (bool, int, float)) and value is not None else str(value)
 
     def _shown(self, text: str | None, at: Location, name: str) -> str | None:
@@ -168,16 +192,27 @@ class _Renderer:
     def _user(self, step: Step) -> str | None:
         if step.user is None:
             return None
-        user = self._text(step.user, step.at, "`user`")
+        user = self._text(step.user, step.place("user"), "`user`")
         if not isinstance(user, str):
-            self.diagnoses.append(Diagnosis(summary="`user` may not hold a secret", at=step.at))
+            remedy = "name the user in a variable that is no secret"
+            summary = "`user` may not hold a secret"
+            self.diagnoses.append(Diagnosis(summary=summary, at=step.place("user"), remedy=remedy))
         return str(user) or None
 
-    def _environment(self, environment: Mapping[str, Text], at: Location) -> Mapping[str, Text]:
+    def _environment(self, step: Step) -> Mapping[str, Text]:
         return {
-            name: self._text(text, at, f"`{name}`") if isinstance(text, str) else text
-            for name, text in environment.items()
+            name: self._text(text, step.place("env", name), f"`{name}`") if isinstance(text, str) else text
+            for name, text in step.environment.items()
         }
+
+
+def _said_of_field(diagnosis: Diagnosis, named: str, at: Location) -> Diagnosis:
+    """Return what is wrong with a file as something about the field that names it: the file itself may be no text."""
+    if diagnosis.at is None or diagnosis.at.path == at.path:
+        return replace(diagnosis, at=at)
+    where = f"{diagnosis.observed or diagnosis.summary}, at {diagnosis.at}"
+    summary = f"`{named}` is not a text that can be put on a node"
+    return Diagnosis(summary=summary, expected="UTF-8 without control characters", observed=where, at=at)
 
 
 def _templates(value: object) -> Iterator[str]:

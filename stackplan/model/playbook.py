@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
-from stackplan.model.arguments import Arguments, Value
+from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.condition import Condition
 from stackplan.model.location import Location
 from stackplan.model.secret import Text
@@ -39,7 +39,8 @@ class Retries:
 class Step:
     """One action with its pre- and postconditions.
 
-    `user` None acts as the user of the connection; `become: true` without a user is read as user `root`. `when` is the
+    `places` tells where `name`, `why`, `user` and each part of `env` stand. `user` None acts as the user of the
+    connection; `become: true` without a user is read as user `root`. `when` is the
     text of a Jinja expression; `skipped` is set by rendering where it does not hold for the node, and such a step's
     texts are still as written.
     """
@@ -62,6 +63,11 @@ class Step:
     on_failure: OnFailure = OnFailure.STOP
     interruptible: bool = True
     skipped: bool = False
+    places: Mapping[Path, Location] = field(default_factory=dict, repr=False, compare=False)
+
+    def place(self, *path: str | int) -> Location:
+        """Return where the part at `path` stands, or where the step begins."""
+        return self.places.get(path, self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ class Variable:
 class Playbook:
     """`sha256` is the digest of all files that were read for it; `path` is as people name it, relative where it can be.
 
-    `sources` holds the lines of those files, for carets in messages.
+    `sources` holds the lines of those files, for carets in messages; `places` tells where each of `nodes` stands.
     """
 
     name: str
@@ -125,3 +131,4 @@ class Playbook:
     rollout: Rollout = Rollout()
     revision: str | None = None
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    places: tuple[Location, ...] = field(default=(), repr=False, compare=False)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from stackplan.language.pattern import narrow, select
+from stackplan.language import playbook as playbooks
+from stackplan.language.pattern import narrow, select, select_of
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.node import Inventory, Node, NodeName
 
@@ -68,3 +69,14 @@ def test_limit_narrows_what_the_playbook_names():
 def test_limit_outside_of_the_playbooks_nodes_is_refused():
     with pytest.raises(Invalid, match="`cpu-01` names none of the playbook's nodes"):
         narrow(INVENTORY, select(INVENTORY, ["blackwell"]), ["cpu-01"])
+
+
+def test_patterns_of_a_playbook_are_told_each_at_its_place(tmp_path):
+    path = tmp_path / "p.yaml"
+    step = "{id: a, checkpoint: {}, postconditions: [{file: {path: /}}]}"
+    path.write_text(f'stackplan: 1\nnodes: [gpu-03, "tpu-*", "!x,y"]\nsteps: [{step}]\n')
+    with pytest.raises(Invalid, match="gpu-03") as caught:
+        select_of(playbooks.read(path), INVENTORY)
+    found = caught.value.diagnoses
+    assert [(it.at.line, it.at.column) for it in found] == [(2, 9), (2, 17), (2, 26), (2, 26)]
+    assert "gpu-0" in found[0].remedy
