@@ -51,13 +51,33 @@ def _unusable(path: Path, why: str) -> Diagnosis:
 def check_place(path: Path) -> None:
     """Raise Invalid where no plan can be written to `path`, or where it would take the place of something else."""
     folder = path.absolute().parent
-    if path.exists() and not path.is_file():
-        raise Invalid([Diagnosis(summary=f"the plan cannot be written: {path} is no file")])
-    if not folder.is_dir():
-        raise Invalid([Diagnosis(summary=f"the plan cannot be written: there is no folder {folder}")])
+    try:
+        if path.exists() and not path.is_file():
+            raise Invalid([Diagnosis(summary=f"the plan cannot be written: {path} is no file")])
+        if not folder.is_dir():
+            raise Invalid([Diagnosis(summary=f"the plan cannot be written: there is no folder {folder}")])
+    except OSError as error:
+        summary = f"the plan cannot be written to {str(path)[:80]}"
+        raise Invalid([Diagnosis(summary=summary, observed=error.strerror or str(error))]) from error
+    _check_folder(folder)
     if path.is_file() and path.stat().st_size and not is_plan_file(path):
         summary = f"the plan would take the place of {path}, which is no plan"
         raise Invalid([Diagnosis(summary=summary, remedy="name another file, or remove that one first")])
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise Invalid where no file can be made in a folder: better told before the nodes are asked."""
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=folder, prefix=".plan-")
+        os.close(descriptor)
+        os.unlink(beside)  # noqa: PTH108 - `beside` is a text
+    except OSError as error:
+        summary = f"the plan cannot be written: no file can be made in {folder}"
+        # `/proc` says of a new file that there is no such file.
+        observed = None if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        raise Invalid(
+            [Diagnosis(summary=summary, observed=observed, remedy="name a file in another folder")]
+        ) from error
 
 
 def write_plan(path: Path, plan: SavedPlan) -> None:

@@ -125,9 +125,8 @@ class Reading:
                 if shape.closed:
                     self._note_unknown(shape, key, owner)
             if shape.names is not None and not shape.names.search(key.text):
-                self.note(
-                    f"`{key.text}` cannot be a name in {owner}", key.at, expected="letters, digits and underscores"
-                )
+                summary = f"`{key.text}` cannot be a name in {owner}"
+                self.note(summary, key.at, expected=_characters(shape.names))
         self._check_present(shape, tree, owner)
         return YamlMapping(tuple(entries), tree.at)
 
@@ -367,6 +366,14 @@ def _shown(value: Plain | Secret) -> str:
 
 def _is_empty(tree: YamlScalar | YamlValue) -> bool:
     return isinstance(tree, YamlScalar) and not tree.quoted and not tree.text
+
+
+def _characters(names: re.Pattern[str]) -> str:
+    """Return which characters a name may have; the pattern says it in its last brackets."""
+    bare = re.sub("[A-Za-z0-9]-[A-Za-z0-9]", "", names.pattern.rpartition("[")[2])
+    signs = [f"`{sign}`" for sign in "_-.:@" if sign in bare]
+    *before, last = ["letters", "digits", *signs]
+    return f"{', '.join(before)} and {last}"
 
 
 def _key_at(tree: YamlMapping, key: str) -> Location:
