@@ -95,16 +95,6 @@ def test_the_four_scenes_of_the_demo_come_out_as_told(make_site):
         assert mismatches(scene, outcome.status, report) == [], f"{outcome.stdout}\n{outcome.stderr}"
 
 
-def test_a_var_that_holds_nothing_leaves_the_installers_own_index(site):
-    """So the shipped playbook stands by default, without the lab's vars."""
-    inventory = site.inventory.read_text()
-    site.inventory.write_text("".join(line for line in inventory.splitlines(keepends=True) if "app_index" not in line))
-    playbook = PLAYBOOKS / "examples" / "torch-without-upgrade.yaml"
-    outcome = site.run("plan", playbook, "-i", site.inventory, "--format", "json", check=0)
-    assert "--index-url" in outcome.step("torch")["action"]["command"]
-    assert "index-url" not in outcome.step("sglang")["action"]["command"]
-
-
 @pytest.mark.usefixtures("needs_isolation")
 def test_the_shipped_playbook_installs_the_toolkit_where_it_says(site):
     playbook = PLAYBOOKS / "cuda13-blackwell.yaml"
