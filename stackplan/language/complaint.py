@@ -56,6 +56,8 @@ def worded(error: yaml.MarkedYAMLError, text: str, path: str) -> Diagnosis:
     character = _character(text, at)
     if character == "\t":
         return Diagnosis(summary="a tab stands here", expected="spaces", at=at, remedy="indent with spaces")
+    if character == ":" and "did not find expected key" in problem:
+        return Diagnosis(summary="a key is missing before this colon", at=at)
     if "cannot start any token" in problem and character:
         summary = f"a text cannot begin with `{character}`"
         return Diagnosis(summary=summary, at=at, remedy="put the text in quotes")

@@ -26,6 +26,9 @@ DEEPEST = 64
 MOST_ALIASED = 20_000
 """Parts that aliases may add to a file all together: an "alias bomb" asks for billions."""
 
+_LONGEST_NAME = 300
+"""Characters of a path that a message still shows, so that the reason after it is seen."""
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Line ends are LF or CR LF: what else YAML 1.1 takes for one (CR alone, NEL, LS, PS) would shift all later positions.
 _READABLE = "\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
@@ -100,6 +103,7 @@ def read_start(path: Path, named: str, size: int) -> bytes:
 
     What the shell hands over (`/dev/stdin`, `<(…)`) may be a pipe: there is somebody at its other end.
     """
+    named = named if len(named) <= _LONGEST_NAME else f"{named[:_LONGEST_NAME]}…"
     handed_over = str(path) == "/dev/stdin" or str(path).startswith(("/dev/fd/", "/proc/self/fd/"))
     try:
         with open(path, "rb", opener=os.open if handed_over else _open_at_once) as file:
