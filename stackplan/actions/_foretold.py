@@ -12,13 +12,15 @@ READ_UP_TO = 1024 * 1024
 
 def at_or_below(facts: Facts, *paths: str) -> Iterator[Query]:
     """Yield the questions that name one of `paths`, or something below it, as they were asked or as they were read."""
-    for query, answer in facts.answers.items():
-        named = [value for value in query.arguments.values() if isinstance(value, str)]
-        read = told(answer).get("path")
-        if isinstance(read, str):
-            named.append(read)
-        if any(name == path or name.startswith(f"{path}/") for name in named for path in paths):
+    for query in facts.answers:
+        named = any(_within(value, paths) for value in query.arguments.values())
+        # An answer is looked at last: what follows from it counts only for nodes that give the very same one.
+        if named or _within(told(facts.answers[query]).get("path"), paths):
             yield query
+
+
+def _within(value: object, paths: tuple[str, ...]) -> bool:
+    return isinstance(value, str) and any(value == path or value.startswith(f"{path}/") for path in paths)
 
 
 def left_open(facts: Facts, *paths: str, why: str) -> dict[Query, Answer]:

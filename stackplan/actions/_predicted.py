@@ -119,7 +119,10 @@ class Scene:
     def answers(self) -> dict[Query, Answer]:
         """Return the answers that would be others than before, all questions considered that were asked already."""
         found = {}
-        for query, answer in self.facts.answers.items():
+        for query in self.facts.answers:
+            if query.kind in _NOT_OF_PACKAGES:
+                continue
+            answer = self.facts.answers[query]
             if self._concerns(query, answer) and (told := self._told(query, answer)) is not answer:
                 found[query] = told
         return found
@@ -138,8 +141,6 @@ class Scene:
         return self.after.make is not None and self.before.make is None
 
     def _told(self, query: Query, answer: Answer) -> Answer:
-        if query.kind in _NOT_OF_PACKAGES:
-            return answer
         if query.kind == "distributions":
             told = self.after.answer()
             if "python" in query.arguments and isinstance(answer, Known) and isinstance(answer.value, dict):

@@ -2,7 +2,7 @@
 
 import enum
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import told
@@ -109,7 +109,7 @@ class CudaToolkit(ActionKind):
             return Unknown(f"CUDA {self.release} is there already; what its installer mends is not known")
         asked = build.asked_by(facts.user)
         answers = installed_answers(facts, asked, self.version, self.release, link_moves=self.default)
-        after = replace(facts, answers={**facts.answers, **answers})
+        after = facts.foreseen(answers)
         return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
 
     def implied(self) -> tuple[Condition, ...]:

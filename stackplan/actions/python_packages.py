@@ -90,7 +90,7 @@ class PythonPackages(ActionKind):
             return expected
         scene = Scene(facts=facts, node=means.node, before=expected.before, after=expected.after)
         answers = scene.answers() if expected.after.round != expected.before.round else {}
-        after = replace(facts, answers={**facts.answers, **answers})
+        after = facts.foreseen(answers)
         return Prediction(
             changes=differences(self.state(facts), self.state(after)),
             answers=answers,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from stackplan.engine.bind import AnyStep, BoundCondition, BoundStep, SkippedStep, unique
-from stackplan.engine.forecast import Forecast, Standing, at_rest, foresee
+from stackplan.engine.forecast import Standing, at_rest, foresee
 from stackplan.engine.foresight import Breach, no_longer
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.wording import regression_text
@@ -50,10 +50,13 @@ class Course:
         for step in ahead:
             resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook)
             wanted = isinstance(step, BoundStep) and (resting or self.standing.failing is None)
-            found.append(step.forecasts(self.outlook.facts) if isinstance(step, BoundStep) and wanted else ())
+            found.append(self._forecasts(step) if isinstance(step, BoundStep) and wanted else ())
             if not resting:
                 break
         return tuple(found)
+
+    def _forecasts(self, step: BoundStep) -> tuple[Query, ...]:
+        return self.outlook.recall("forecasts", step, step.forecasts)
 
     def taken(self, step: AnyStep, dry_runs: tuple[Query, ...]) -> "Course":
         """Return the course with the next step, whose dry runs were answered, behind it."""
@@ -62,13 +65,17 @@ class Course:
             report = StepReport(id=found.id, outcome=StepOutcome.SKIPPED, at=found.at, name=found.name, why=found.why)
             return replace(self, plans=(*self.plans, StepPlan(step, report)))
         earlier = [plan.step for plan in self.plans if isinstance(plan.step, BoundStep)]
-        forecast = foresee(step, self.outlook, self.standing, earlier)
+        forecast = self.outlook.recall_turn(
+            "foresee", step, lambda outlook: foresee(step, outlook, self.standing, earlier), self.standing
+        )
+        prediction = forecast.prediction
+        outlook = self.outlook if prediction is None else self.outlook.after(step.id, prediction)
         queries = unique((*step.queries, *dry_runs))
         return Course(
-            outlook=forecast.outlook,
+            outlook=outlook,
             standing=forecast.standing,
             plans=(*self.plans, StepPlan(step, forecast.report, queries)),
-            costly=(*self.costly, *_costly(len(self.plans), step, forecast)),
+            costly=(*self.costly, *_costly(len(self.plans), step, outlook)),
         )
 
     def ended(self) -> tuple[StepPlan, ...]:
@@ -88,9 +95,9 @@ class Course:
         return tuple(plans)
 
 
-def _costly(index: int, step: BoundStep, forecast: Forecast) -> tuple[Costly, ...]:
+def _costly(index: int, step: BoundStep, then: Outlook) -> tuple[Costly, ...]:
     return tuple(
-        Costly(index, condition, forecast.outlook)
+        Costly(index, condition, then)
         for condition in step.post
         if condition.recheck.at_the_end and not condition.recheck.after_each_step
     )

@@ -5,7 +5,9 @@ import os
 import tempfile
 import urllib.parse
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from stackplan.engine.encoding import Malformed
 from stackplan.engine.state_folder import private_folder
@@ -66,24 +68,50 @@ def _encode_answer(answer: Answer) -> dict[str, Plain]:
             return {"failed": why, "stderr": stderr}
 
 
-def decode(data: object) -> Facts:
-    """Return the facts of JSON data. Raise Malformed, saying what is missing, for what is none."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Questions and answers of a folder: the same ones of several nodes are the same objects, read and kept once.
+
+    Whatever is worked out from an answer then holds for every node that gave it.
+    """
+
+    queries: dict[str, Query] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
+
+    def row(self, row: object) -> tuple[Query, Answer]:
+        """Return the question and the answer of an entry of `answers`. Raise Malformed."""
+        asked = row.get("query") if isinstance(row, dict) else None
+        if not isinstance(row, dict) or not isinstance(asked, dict):
+            raise Malformed("an entry of `answers` has no `query`")
+        # The text tells apart what Python calls equal: 1, 1.0 and True.
+        text = repr(asked)
+        if (query := self.queries.get(text)) is None:
+            query = self.queries[text] = _decode_query(asked)
+        told = row.get("answer")
+        text = repr(told)
+        if (answer := self.answers.get(text)) is None:
+            answer = self.answers[text] = _decode_answer(told)
+        return query, answer
+
+
+def decode(data: object, reading: Reading | None = None) -> Facts:
+    """Return the facts of JSON data; nodes of one `reading` share what is the same.
+
+    Raise Malformed, saying what is missing, for what is none.
+    """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise Malformed(f"the format is not {FORMAT}")
     node, taken, rows = data.get("node"), data.get("taken"), data.get("answers")
     if not isinstance(node, str) or not isinstance(taken, str) or not isinstance(rows, list):
         raise Malformed("`node`, `taken` or `answers` is missing")
-    return Facts(node, Origin.RECORDED, taken, dict(_decode_row(row) for row in rows))
+    return Facts(node, Origin.RECORDED, taken, dict(map((reading or Reading()).row, rows)))
 
 
-def _decode_row(row: object) -> tuple[Query, Answer]:
-    query = row.get("query") if isinstance(row, dict) else None
-    if not isinstance(row, dict) or not isinstance(query, dict):
-        raise Malformed("an entry of `answers` has no `query`")
+def _decode_query(query: dict[str, Any]) -> Query:
     kind, arguments, user = query.get("kind"), query.get("arguments"), query.get("user")
     if not isinstance(kind, str) or not isinstance(arguments, dict) or not (user is None or isinstance(user, str)):
         raise Malformed("a `query` needs `kind`, `arguments` and `user`")
-    return Query(kind, arguments, user), _decode_answer(row.get("answer"))
+    return Query(kind, arguments, user)
 
 
 def _decode_answer(data: object) -> Answer:
@@ -126,10 +154,11 @@ def read_folder(folder: Path) -> dict[str, Facts]:
         remedy = "record them with `stackplan facts PLAYBOOK -o DIR`"
         raise Invalid([Diagnosis(summary=summary, observed=error.strerror, remedy=remedy)]) from error
     found: dict[str, Facts] = {}
+    reading = Reading()
     wrong: list[Diagnosis] = []
     for path in paths:
         try:
-            facts = decode(json.loads(path.read_bytes()))
+            facts = decode(json.loads(path.read_bytes()), reading)
         except (OSError, ValueError, RecursionError) as error:
             line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
             column = error.colno if isinstance(error, json.JSONDecodeError) else 1

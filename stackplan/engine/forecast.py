@@ -44,11 +44,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What would become of a step, and how things look and stand after it."""
+    """What would become of a step; what its action is foretold to do, if it would run and that is known; how things
+    stand after it.
+    """
 
     report: StepReport
-    outlook: Outlook
     standing: Standing
+    prediction: Prediction | None = None
 
 
 def at_rest(step: BoundStep, outlook: Outlook) -> bool:
@@ -72,7 +74,7 @@ def foresee(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Coll
         return turn.refused(job, blind=blind)
     if not job.stages:
         return turn.looked()
-    prediction = step.predict(outlook.facts)
+    prediction = outlook.predict(step)
     return turn.unforetold(prediction) if isinstance(prediction, Unknown) else turn.foretold(prediction, earlier)
 
 
@@ -80,7 +82,7 @@ def _write_job(step: BoundStep, outlook: Outlook) -> tuple[Job | CannotAct, bool
     """Return the job, and whether it was written from an answer that a prediction left open."""
     answers = Noting(outlook.facts.answers)
     job = step.write_job(replace(outlook.facts, answers=answers))
-    return job, bool(answers.not_known & outlook.foretold)
+    return job, any(query in outlook.foretold for query in answers.not_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,11 @@ class Turn:
         report = self._report(StepOutcome.SATISFIED, self.outlook.prove(self.step.post), predicted=())
         if self.standing.doubt is None and (weak := self._too_weak()) is not None:
             report = replace(report, diagnoses=(weak,))
-        return Forecast(report, self.outlook, self.standing)
+        return Forecast(report, self.standing)
 
     def not_reached(self) -> Forecast:
         report = self._report(StepOutcome.UNKNOWN, None, message=f"not reached: {self.standing.doubt}")
-        return Forecast(report, self.outlook, self.standing)
+        return Forecast(report, self.standing)
 
     def barred(self) -> Forecast | None:
         """Return the forecast of a step that a precondition is certain to stop, or None."""
@@ -130,7 +132,7 @@ class Turn:
             return self._failing(replace(report, message=unmet_text(unmet(post))))
         if missing := unmet((*self._pre(), *post)):
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(unmet_text(missing)))
-        return Forecast(report, self.outlook, self.standing)
+        return Forecast(report, self.standing)
 
     def unforetold(self, unknown: Unknown) -> Forecast:
         """Return the forecast of an action whose effect is not known: what will hold after it is not, either."""
@@ -161,14 +163,14 @@ class Turn:
         if missing and not prediction.changes:
             message = self._doubtful(f"the action would change nothing, and {unmet_text(missing)}")
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=message)
-        return Forecast(self._unless_barred(report), after, self.standing)
+        return Forecast(self._unless_barred(report), self.standing, prediction)
 
     def _would_fail(self, report: StepReport, failure: "_Failure") -> Forecast:
         """Return the forecast of a failure; of one that an earlier step of unknown effect may prevent, `unknown`."""
         report = replace(report, diagnoses=(*report.diagnoses, *self._diagnose(failure)))
         if self.standing.doubt is not None:
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(failure.message))
-            return Forecast(report, failure.after, self.standing)
+            return Forecast(report, self.standing, failure.prediction)
         broke = failure.broken.report() if failure.broken and failure.reason is Reason.REGRESSION else None
         report = replace(report, outcome=StepOutcome.WOULD_FAIL, message=failure.message, broke=broke)
         return self._failing(replace(report, reason=failure.reason))
@@ -205,7 +207,7 @@ class Turn:
 
     def _too_weak(self) -> Diagnosis | None:
         """Return the warning on a step whose action would change something although nothing is left for it to do."""
-        prediction = self.step.predict(self.outlook.facts)
+        prediction = self.outlook.predict(self.step)
         if isinstance(prediction, Unknown) or prediction.failures or not prediction.changes:
             return None
         names = ", ".join(change.name for change in prediction.changes[:_NAMED])
@@ -233,11 +235,11 @@ class Turn:
         return f"{message}; {self.standing.doubt}" if self.standing.doubt else message
 
     def _failing(self, report: StepReport) -> Forecast:
-        return Forecast(report, self.outlook, replace(self.standing, failing=report.id))
+        return Forecast(report, replace(self.standing, failing=report.id))
 
     def _of_unknown_effect(self, report: StepReport) -> Forecast:
         standing = replace(self.standing, unforetold=self.standing.unforetold or report.id)
-        return Forecast(report, self.outlook, standing)
+        return Forecast(report, standing)
 
     def _report(
         self,
@@ -262,7 +264,7 @@ class Turn:
                 *reports(Phase.PRE, self.step.pre, self.outlook, self._pre() if reached else None, doubt),
                 *reports(Phase.POST, self.step.post, self.outlook, post, doubt),
             ),
-            diagnoses=() if self.action is None else self.step.notes(self.outlook.facts),
+            diagnoses=() if self.action is None else self.outlook.recall("notes", self.step, self.step.notes),
             message=message,
         )
 

@@ -1,38 +1,81 @@
 """What a node is going to look like while a plan goes through its steps. Pure; imports model only."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
-from stackplan.engine.bind import BoundCondition, BoundPlaybook
-from stackplan.engine.prove import Proof, Verdicts, prove
-from stackplan.model.facts import Answer, Facts, Origin, Query, Unknown
+from stackplan.engine.bind import BoundCondition, BoundPlaybook, BoundStep
+from stackplan.engine.memo import Memo, Source
+from stackplan.engine.prove import Proof, evaluate, prove
+from stackplan.model.facts import Answer, Facts, Query, Unknown, laid
 from stackplan.model.kind import Prediction
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """`now` are the answers that a node gave; `facts` the same with all that predictions foretell laid over them.
+    """`now` are the answers that a node gave, `foretold` those that predictions lay over them.
 
     `open_questions` are those whose answers may rest on anything, `stale` those of them that no prediction speaks of
-    since something changed; `changed_by` is the step that changed something last. `foretold` are the questions whose
-    answers in `facts` are not the node's own.
+    since something changed; `changed_by` is the step that changed something last. What is worked out on the way is
+    kept in `memo`.
     """
 
     now: Facts
-    facts: Facts
     open_questions: frozenset[Query]
+    foretold: Mapping[Query, Answer] = field(default_factory=dict)
     stale: frozenset[Query] = frozenset()
     changed_by: str | None = None
-    foretold: frozenset[Query] = frozenset()
-    verdicts: Verdicts = field(default_factory=Verdicts, compare=False, repr=False)
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
+
+    @property
+    def facts(self) -> Facts:
+        """How the node will look."""
+        return self.now.foreseen(self.foretold) if self.changed_by is not None or self.foretold else self.now
 
     def prove(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
         """Return how conditions will stand, as `facts` tell it."""
-        return self.verdicts.prove(conditions, self.facts)
+        return self._prove(conditions, self.facts)
 
     def prove_now(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
         """Return how conditions stand by the node's own answers."""
-        return self.verdicts.prove(conditions, self.now)
+        return self._prove(conditions, self.now)
+
+    def _prove(self, conditions: Collection[BoundCondition], facts: Facts) -> tuple[Proof, ...]:
+        return tuple(Proof(it, self._recall("verdict", it, facts, partial(evaluate, it))) for it in conditions)
+
+    def predict(self, step: BoundStep) -> Prediction | Unknown:
+        """Return what the action of a step would change. What it foretells alike of several nodes they share."""
+
+        def work(facts: Facts) -> Prediction | Unknown:
+            found = step.predict(facts)
+            if isinstance(found, Unknown):
+                return found
+            return replace(found, answers={query: self.memo.one(answer) for query, answer in found.answers.items()})
+
+        return self.recall("predict", step, work)
+
+    def recall(self, word: str, about: object, work: Callable[[Facts], T]) -> T:
+        """Return what `work` makes of how the node will look; nodes of which it sees the same share it."""
+        return self._recall(word, about, self.facts, work)
+
+    def recall_now(self, word: str, about: object, work: Callable[[Facts], T]) -> T:
+        """Return what `work` makes of the node's own answers; nodes of which it sees the same share it."""
+        return self._recall(word, about, self.now, work)
+
+    def _recall(self, word: str, about: object, facts: Facts, work: Callable[[Facts], T]) -> T:
+        return self.memo.recall(word, about, (facts.answers,), lambda seen: work(replace(facts, answers=seen)))
+
+    def recall_turn(self, word: str, about: object, work: "Callable[[Outlook], T]", *besides: object) -> T:
+        """Return what `work` makes of the outlook itself; nodes of which it sees the same share it."""
+
+        def watched(now: Source, foretold: Source) -> T:
+            return work(replace(self, now=replace(self.now, answers=now), foretold=foretold))
+
+        sources = (self.now.answers, self.foretold)
+        return self.memo.recall(word, about, sources, watched, self.stale, self.changed_by, *besides)
 
     def prove_surely(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
         """Return how conditions will stand, those unknown that rest on what may have gone stale."""
@@ -46,28 +89,21 @@ class Outlook:
         if not self.stale:
             return self.facts
         why = Unknown(f"only once `{self.changed_by}` has run can it be told")
-        return replace(self.facts, answers={**self.facts.answers, **dict.fromkeys(self.stale, why)})
+        return self.facts.foreseen(dict.fromkeys(self.stale, why))
 
     def learnt(self, answers: Mapping[Query, Answer]) -> "Outlook":
         """Return the outlook with answers to questions that were not asked before."""
-        now, facts = self.now, self.facts
-        return replace(
-            self,
-            now=replace(now, answers={**now.answers, **answers}),
-            facts=replace(facts, answers={**answers, **facts.answers}),
-        )
+        return replace(self, now=replace(self.now, answers=laid(self.now.answers, answers)))
 
     def after(self, step: str, prediction: Prediction) -> "Outlook":
         """Return the outlook once the action of `step` has done what is foretold of it."""
         if not prediction.changes and not prediction.answers:
             return self
-        answers = {**self.facts.answers, **prediction.answers}
         return replace(
             self,
-            facts=replace(self.facts, origin=Origin.PREDICTED, answers=answers),
-            stale=self.open_questions - prediction.answers.keys() if prediction.changes else self.stale,
+            foretold=laid(self.foretold, prediction.answers),
+            stale=self.open_questions.difference(prediction.answers) if prediction.changes else self.stale,
             changed_by=step if prediction.changes else self.changed_by,
-            foretold=self.foretold | prediction.answers.keys(),
         )
 
     def moves(self, condition: BoundCondition) -> bool:
@@ -75,14 +111,19 @@ class Outlook:
         return any(query in self.foretold or query in self.stale for query in condition.queries)
 
 
-def begin(facts: Facts, playbook: BoundPlaybook) -> Outlook:
+def begin(facts: Facts, playbook: BoundPlaybook, memo: Memo) -> Outlook:
     """Return the outlook before the first step: everything is as the node says."""
+    return Outlook(now=facts, open_questions=memo.recall("open", playbook, (), partial(_open, playbook)), memo=memo)
+
+
+def _open(playbook: BoundPlaybook) -> frozenset[Query]:
+    """Return the questions whose answers may rest on anything that a step does."""
     stated = (*playbook.preconditions, *(it for step in playbook.bound_steps for it in (*step.pre, *step.post)))
     leaves = [leaf for condition in stated for leaf in _leaves(condition)]
     closed = {query for leaf in leaves if _foreseeable(leaf) for query in leaf.queries}
     closed.update(query for step in playbook.bound_steps for query in step.action_queries)
     anything = {query for leaf in leaves if not _foreseeable(leaf) for query in leaf.queries}
-    return Outlook(now=facts, facts=facts, open_questions=frozenset(anything - closed))
+    return frozenset(anything - closed)
 
 
 def _leaves(condition: BoundCondition) -> Iterator[BoundCondition]:

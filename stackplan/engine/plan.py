@@ -10,6 +10,7 @@ from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.consult import Survey, ask, consult, not_reached
 from stackplan.engine.facts_file import recorded_answers
 from stackplan.engine.fold import report_nodes
+from stackplan.engine.memo import Memo
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.planner import NodePlan, Planner, drive
 from stackplan.engine.redaction import redacted
@@ -18,6 +19,7 @@ from stackplan.model.facts import Facts, Origin
 from stackplan.model.report import NodeReport, Report
 
 _KEPT = 8
+"""Memos of so many playbooks are kept at hand: nodes differ in few ways, or else each has a playbook of its own."""
 
 
 def plan(targets: Sequence[Target], connect: Connect, survey: Survey) -> Report:
@@ -38,24 +40,17 @@ def node_plans(targets: Sequence[Target], connect: Connect, survey: Survey) -> d
 def plan_recorded(targets: Sequence[Target], recorded: Mapping[str, Facts], survey: Survey) -> Report:
     """Return what would happen on nodes of which facts were recorded; a node without any has only unknown ones."""
     plans: dict[str, NodePlan | ConnectionFailure] = {}
-    done: list[tuple[BoundPlaybook, Facts, NodePlan]] = []
+    memos: list[tuple[BoundPlaybook, Memo]] = []
     for target in targets:
-        name = target.node.name
+        name, playbook = target.node.name, target.playbook
         facts = recorded.get(name, Facts(name, Origin.RECORDED, survey.clock.now(), {}))
-        # Of nodes that are the same in all that the playbook asks one is planned; a fleet has many of them.
-        alike = next((it for it in done if it[0] is target.playbook and it[1].answers == facts.answers), None)
-        if alike is not None:
-            plans[name] = _of_node(name, alike[2])
-            continue
-        planner = Planner(node=name, playbook=target.playbook, origin=Origin.RECORDED, taken=facts.taken)
-        plans[name] = found = drive(planner, partial(recorded_answers, facts))
-        done = [(target.playbook, facts, found), *done[: _KEPT - 1]]
+        memo = next((memo for known, memo in memos if known is playbook), None)
+        if memo is None:
+            memo = Memo()
+            memos = [(playbook, memo), *memos[: _KEPT - 1]]
+        planner = Planner(node=name, playbook=playbook, origin=Origin.RECORDED, taken=facts.taken, memo=memo)
+        plans[name] = drive(planner, partial(recorded_answers, facts))
     return plan_report(targets, plans, survey)
-
-
-def _of_node(name: str, found: NodePlan) -> NodePlan:
-    basis, report = replace(found.basis, node=name), replace(found.report, node=name)
-    return replace(found, node=name, basis=basis, report=report)
 
 
 def plan_report(targets: Sequence[Target], plans: Mapping[str, NodePlan | ConnectionFailure], survey: Survey) -> Report:

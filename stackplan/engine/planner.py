@@ -6,13 +6,15 @@ asks once more for each step whose prediction rests on a dry run; steps that lea
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from stackplan.engine.bind import BoundPlaybook, unique
 from stackplan.engine.course import Course, StepPlan
 from stackplan.engine.headline import headline, traits
-from stackplan.engine.outlook import begin
-from stackplan.engine.prove import Proof, answered, condition_reports, prove, summed
+from stackplan.engine.memo import Memo
+from stackplan.engine.outlook import Outlook, begin
+from stackplan.engine.prove import Proof, answered, condition_reports, summed
 from stackplan.engine.wording import unmet_text
 from stackplan.model.facts import Answer, Facts, Origin, Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
@@ -37,7 +39,7 @@ class Planner:
     """The plan of one node in the making. `origin` and `taken` say where the answers come from.
 
     `course` is None before the first answers. `dry_runs` are those of the first steps, as many as were asked for;
-    `pending` are those that it waits for.
+    `pending` are those that it waits for. Planners of the same playbook that take turns may share a `memo`.
     """
 
     node: str
@@ -47,6 +49,7 @@ class Planner:
     course: Course | None = None
     dry_runs: tuple[tuple[Query, ...], ...] = ()
     pending: tuple[Query, ...] = ()
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
 
     def asks(self) -> tuple[Query, ...]:
         """Return what has to be known next; possibly nothing, for a playbook that asks nothing."""
@@ -57,7 +60,7 @@ class Planner:
         told = answered(self.asks(), answers)
         if self.course is None:
             facts = Facts(self.node, self.origin, self.taken, told)
-            course = Course(outlook=begin(facts, self.playbook))
+            course = Course(outlook=begin(facts, self.playbook, self.memo))
         else:
             course = replace(self.course, outlook=self.course.outlook.learnt(told))
         return self._go_on(course)
@@ -76,12 +79,12 @@ class Planner:
         return self._plan(course)
 
     def _plan(self, course: Course) -> NodePlan:
-        plans, facts = course.ended(), course.outlook.now
-        preconditions = prove(self.playbook.preconditions, facts)
-        report = self._report(facts, preconditions, tuple(plan.report for plan in plans))
-        return NodePlan(node=self.node, basis=facts, steps=plans, report=report)
+        plans, outlook = course.ended(), course.outlook
+        preconditions = outlook.prove_now(self.playbook.preconditions)
+        report = self._report(outlook, preconditions, tuple(plan.report for plan in plans))
+        return NodePlan(node=self.node, basis=outlook.now, steps=plans, report=report)
 
-    def _report(self, facts: Facts, preconditions: tuple[Proof, ...], steps: tuple[StepReport, ...]) -> NodeReport:
+    def _report(self, outlook: Outlook, preconditions: tuple[Proof, ...], steps: tuple[StepReport, ...]) -> NodeReport:
         failing = next((step for step in steps if step.outcome is StepOutcome.WOULD_FAIL), None)
         resting = all(step.outcome in _AT_REST for step in steps)
         # As in a run: the preconditions stand before the first action, so they hold up nothing where nothing would run.
@@ -95,10 +98,10 @@ class Planner:
             steps=steps,
             stopped_at=None if refused or failing is None else failing.id,
             reason=Reason.PRECONDITION if refused else None if failing is None else failing.reason,
-            summary=headline(self.playbook, facts),
+            summary=outlook.recall_now("headline", self.playbook, partial(headline, self.playbook)),
             message=unmet_text(unproven) if barred else None if failing is None else failing.message,
             preconditions=condition_reports(Phase.PRE, preconditions),
-            traits=traits(self.playbook, facts),
+            traits=outlook.recall_now("traits", self.playbook, partial(traits, self.playbook)),
         )
 
 

@@ -11,6 +11,8 @@ from stackplan.model.outcome import Phase
 from stackplan.model.report import ConditionReport
 from stackplan.model.verdict import Status, Verdict, conjunction, held, not_held, unknown
 
+_NO_ANSWER = Unknown("the node gave no answer to this question")
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -22,32 +24,12 @@ class Proof:
 
 def answered(queries: Collection[Query], answers: Mapping[Query, Answer]) -> dict[Query, Answer]:
     """Return one answer for each of `queries`: what a node left out is Unknown, never absent."""
-    missing = Unknown("the node gave no answer to this question")
-    return {query: answers.get(query, missing) for query in queries}
+    return {query: answers.get(query, _NO_ANSWER) for query in queries}
 
 
 def prove(conditions: Collection[BoundCondition], facts: Facts) -> tuple[Proof, ...]:
     """Return the verdict on each condition, in order. `facts` must hold an answer to each of their queries."""
     return tuple(Proof(condition, evaluate(condition, facts)) for condition in conditions)
-
-
-class Verdicts:
-    """Verdicts that were found already: a plan looks at the same answers many times, and they are judged once."""
-
-    def __init__(self) -> None:
-        # The answers are kept, so that no other object can come to bear the identity of one of them.
-        self._found: dict[tuple[int, ...], tuple[BoundCondition, tuple[Answer | None, ...], Verdict]] = {}
-
-    def prove(self, conditions: Collection[BoundCondition], facts: Facts) -> tuple[Proof, ...]:
-        """As the function `prove`."""
-        return tuple(Proof(condition, self._verdict(condition, facts)) for condition in conditions)
-
-    def _verdict(self, condition: BoundCondition, facts: Facts) -> Verdict:
-        answers = tuple(facts.answers.get(query) for query in condition.queries)
-        key = (id(condition), *(id(answer) for answer in answers))
-        if key not in self._found:
-            self._found[key] = (condition, answers, evaluate(condition, facts))
-        return self._found[key][2]
 
 
 def summed(proofs: Collection[Proof]) -> Status:

@@ -7,7 +7,7 @@ makes of the three.
 import enum
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -96,6 +96,29 @@ class Failed:
 Answer: TypeAlias = Known | Unknown | Failed
 
 
+class Laid(Mapping[Query, Answer]):
+    """Answers with others laid over them, where looking at one of them is wanted only once it is used."""
+
+    def __init__(self, under: Mapping[Query, Answer], over: Mapping[Query, Answer]) -> None:
+        self._under = under
+        self._over = over
+
+    def __getitem__(self, query: Query) -> Answer:
+        found = self._over.get(query)
+        return self._under[query] if found is None else found
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(dict.fromkeys((*self._under, *self._over)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def laid(under: Mapping[Query, Answer], over: Mapping[Query, Answer]) -> Mapping[Query, Answer]:
+    """Return the answers `under` with those `over` laid over them."""
+    return {**under, **over} if isinstance(under, dict) and isinstance(over, dict) else Laid(under, over)
+
+
 class Origin(enum.Enum):
     LIVE = "live"
     RECORDED = "recorded"
@@ -104,7 +127,10 @@ class Origin(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Answers of one node. `taken` is an ISO 8601 time in UTC, for display only; nothing may decide on it."""
+    """Answers of one node. `taken` is an ISO 8601 time in UTC, for display only; nothing may decide on it.
+
+    A kind makes of them what follows from `answers` and `user` alone: it counts for every node that answers the same.
+    """
 
     node: str
     origin: Origin
@@ -120,7 +146,11 @@ class Facts:
 
     def seen_by(self, user: str | None) -> "Facts":
         """Return these facts as the step of `user` asked for them."""
-        return replace(self, user=user)
+        return self if user == self.user else replace(self, user=user)
+
+    def foreseen(self, answers: Mapping[Query, Answer]) -> "Facts":
+        """Return these facts with what is foretold laid over them; no answer is looked at for that."""
+        return replace(self, origin=Origin.PREDICTED, answers=laid(self.answers, answers))
 
     def merged(self, later: "Facts") -> "Facts":
         """Return these facts with those of `later` laid over them."""
