@@ -13,7 +13,7 @@ from stackplan.model.change import State
 from stackplan.model.distribution import distributions, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
 from stackplan.model.kind import ConditionKind
-from stackplan.model.verdict import Verdict, conjunction, held, not_held
+from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Torch(ConditionKind):
             )
         version = str(told["version"])
         evidence = f"torch {version} in {self.environment}"
-        parts = tuple(part for part in (self._cuda(told, evidence), self._version(version, evidence)) if part)
+        parts = tuple(part for part in (self._cuda(told, evidence), self._version(told, evidence)) if part)
         if self.arch is not None:
             parts = (*parts, self._arch(facts, self.arch, evidence))
         return conjunction(text, parts) if parts else held(text, observed=version, evidence=evidence)
@@ -100,6 +100,8 @@ class Torch(ConditionKind):
         if self.cuda is None:
             return None
         text = f"torch built for {_cuda_text(self.cuda)}"
+        if (why := told.get("build_unknown")) is not None:
+            return unknown(text, why=str(why), expected=self.cuda)
         built = None if told["cuda"] is None else str(told["cuda"])
         if built is None and self.cuda == "none":
             return held(text, observed="none", evidence=evidence)
@@ -107,10 +109,14 @@ class Torch(ConditionKind):
             return held(text, observed=built, evidence=evidence)
         return not_held(text, expected=self.cuda, observed=built or "none, a build without CUDA", evidence=evidence)
 
-    def _version(self, version: str, evidence: str) -> Verdict | None:
+    def _version(self, told: Mapping[str, Plain], evidence: str) -> Verdict | None:
         if self.version is None:
             return None
-        return version_verdict(f"torch {self.version.text}", self.version, version, evidence)
+        text, version = f"torch {self.version.text}", str(told["version"])
+        why = told.get("build_unknown")
+        if why is not None and "+" in self.version.text:
+            return unknown(text, why=str(why), expected=self.version.text)
+        return version_verdict(text, self.version, version, evidence)
 
     def _arch(self, facts: Facts, arch: str, evidence: str) -> Verdict:
         text = f"torch with code for {arch}"

@@ -6,9 +6,11 @@ import pytest
 
 from stackplan.actions._predicted_torch import torch_answer
 from stackplan.actions.python_packages import KIND
+from stackplan.conditions.torch import Torch
 from stackplan.model.distribution import distributions_query
 from stackplan.model.facts import Failed, Known, Query, Unknown
 from stackplan.model.kind import Prediction
+from stackplan.model.verdict import Status
 
 HEAD = {"path": "/home/ops/ml-env", "site_packages": ["/home/ops/ml-env/lib/python3.12/site-packages"]}
 NOTHING = {"refused": None, "changes": [], "metadata": {}, "made": None, "index_findings": []}
@@ -45,7 +47,26 @@ def test_torch_is_foretold_from_the_label(version, folder, told):
 @pytest.mark.parametrize("version", ["2.11.0", "2.11.0+git1a2b", "2.11.0+rocm6.4"])
 def test_torch_without_a_label_of_cuda_is_unknown(version):
     answer = torch_answer(HEAD, {"version": version, "folder": f"torch-{version}.dist-info"})
-    assert answer == Unknown("torch's CUDA build cannot be told from its metadata before it is installed")
+    assert answer.value["version"] == version
+    assert answer.value["build_unknown"] == "torch's CUDA build cannot be told from its metadata before it is installed"
+
+
+@pytest.mark.parametrize(
+    ("stated", "status"),
+    [
+        ({"cuda": "13.0"}, Status.UNKNOWN),
+        ({"cuda": "none"}, Status.UNKNOWN),
+        ({"version": ">=2.9"}, Status.HELD),
+        ({"version": ">=2.11", "cuda": "13.0"}, Status.NOT_HELD),
+        ({"version": "==2.10.0+cu130"}, Status.UNKNOWN),
+    ],
+)
+def test_of_a_torch_without_a_label_the_version_is_judged_and_the_build_is_not(arguments, facts, stated, status):
+    condition = Torch.read(arguments(venv="~/ml-env", **stated))
+    head = {"path": "/e", "exists": True, "environment": True, "interpreter_fault": None}
+    answer = torch_answer(head, {"version": "2.10.0", "folder": "torch-2.10.0.dist-info"})
+    answers = {query: Unknown("not asked") for query in condition.queries()}
+    assert condition.evaluate(facts({**answers, condition.queries()[0]: answer})).status is status
 
 
 def test_torch_that_is_taken_away():

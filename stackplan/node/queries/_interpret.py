@@ -1,7 +1,8 @@
 """Running a few lines in an environment's own interpreter, and getting one JSON value back.
 
-The lines see neither the current folder nor PYTHON* variables, as a service would not. What modules print while they
-are imported goes to the standard error, so that it cannot get mixed up with the value.
+Nothing is written, no compiled module either: whoever asks changes nothing. The lines see neither the current folder
+nor PYTHON* variables, as a service would not. What modules print while they are imported goes to the standard error,
+so that it cannot get mixed up with the value.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def told(interpreter: str, code: str, argument: Any, context: Context, timeout_s
     """
     program = f"{_PRELUDE}\nargument = json.loads({json.dumps(argument)!r})\n{code}"
     # `-` would put the program's folder on the search path and read the program line by line; this reads it whole.
-    argv = [interpreter, "-E", "-c", "import sys; exec(compile(sys.stdin.buffer.read(), '<stackplan>', 'exec'))"]
+    argv = [interpreter, "-E", "-B", "-c", "import sys; exec(compile(sys.stdin.buffer.read(), '<stackplan>', 'exec'))"]
     ran = context.run(argv, timeout_s=timeout_s, stdin=program.encode(), cwd="/")
     if ran.exit_code != 0:
         raise Died(ending(ran.exit_code, ran.error_text()), ran.error_text()[-4000:])
