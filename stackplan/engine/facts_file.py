@@ -24,10 +24,11 @@ _SECRET = Unknown("the question holds a secret, and such are not recorded")
 
 def recorded_answers(facts: Facts, queries: Collection[Query]) -> dict[Query, Answer]:
     """Return an answer to each query; what was not recorded is unknown, and says so."""
-    return {
-        query: facts.answers.get(query, _SECRET if holds_secret(query.arguments) else _NOT_RECORDED)
-        for query in queries
-    }
+    return {query: facts.answers.get(query) or _not_recorded(query) for query in queries}
+
+
+def _not_recorded(query: Query) -> Unknown:
+    return _SECRET if holds_secret(query.arguments) else _NOT_RECORDED
 
 
 def holds_secret(value: Value) -> bool:

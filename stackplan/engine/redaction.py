@@ -1,8 +1,8 @@
 """The choke point: every event passes here before it is kept, told or shown."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import TypeVar, cast
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
 
 from stackplan.model.event import RunStarted
 from stackplan.model.report import Report
@@ -20,29 +20,39 @@ _STRUCTURE = frozenset(
 
 def redacted(value: T, redactor: Redactor) -> T:
     """Return `value`, a dataclass of model, with every text in it redacted; what programs go by stays."""
-    return cast("T", _redacted(value, redactor))
+    return cast("T", _Redaction(redactor).redacted(value))
 
 
-def _redacted_field(owner: object, name: str, value: object, redactor: Redactor) -> object:
-    names_alone = isinstance(value, str) or (isinstance(value, tuple) and all(isinstance(it, str) for it in value))
-    if names_alone and (name in _STRUCTURE or (name == "command" and isinstance(owner, (Report, RunStarted)))):
-        return value
-    return _redacted(value, redactor)
+@dataclass(frozen=True, slots=True)
+class _Redaction:
+    """The redaction of one value. `done` are the objects in it by identity: reports of many nodes share the most."""
 
+    redactor: Redactor
+    done: dict[int, object] = field(default_factory=dict)
 
-def _redacted(value: object, redactor: Redactor) -> object:
-    if isinstance(value, str):
-        return redactor.text(value)
-    if isinstance(value, tuple):
-        return tuple(_redacted(item, redactor) for item in value)
-    if isinstance(value, Mapping):
-        return {redactor.text(str(key)): _redacted(item, redactor) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
+    def redacted(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.redactor.text(value)
+        if isinstance(value, tuple):
+            return tuple(self.redacted(item) for item in value)
+        if isinstance(value, Mapping):
+            return {self.redactor.text(str(key)): self.redacted(item) for key, item in value.items()}
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        if id(value) not in self.done:
+            self.done[id(value)] = self._redacted_object(value)
+        return self.done[id(value)]
+
+    def _redacted_object(self, value: Any) -> object:
         changed = {
-            field.name: after
-            for field in fields(value)
-            if field.init
-            and (after := _redacted_field(value, field.name, before := getattr(value, field.name), redactor)) != before
+            it.name: after
+            for it in fields(value)
+            if it.init and (after := self._redacted_field(value, it.name, before := getattr(value, it.name))) != before
         }
         return replace(value, **changed) if changed else value
-    return value
+
+    def _redacted_field(self, owner: object, name: str, value: object) -> object:
+        names_alone = isinstance(value, str) or (isinstance(value, tuple) and all(isinstance(it, str) for it in value))
+        if names_alone and (name in _STRUCTURE or (name == "command" and isinstance(owner, (Report, RunStarted)))):
+            return value
+        return self.redacted(value)
