@@ -53,7 +53,9 @@ class Planner:
 
     def asks(self) -> tuple[Query, ...]:
         """Return what has to be known next; possibly nothing, for a playbook that asks nothing."""
-        return self.playbook.queries if self.course is None else self.pending
+        if self.course is not None:
+            return self.pending
+        return self.memo.recall("queries", self.playbook, (), lambda: self.playbook.queries)
 
     def tell(self, answers: Mapping[Query, Answer]) -> "Planner | NodePlan":
         """Take the answers; return the plan, or the planner that asks on. What is left out is unknown."""

@@ -22,27 +22,26 @@ class NotAsked(LookupError):
     """A fact was used that nobody asked for: a bug in the kind that uses it."""
 
 
-def _canonical(value: object) -> object:
+def _plain(value: object) -> object:
+    """Return in JSON's terms what is not in them yet: of a secret its digest."""
     if isinstance(value, Secret):
         return {"secret": hashlib.sha256(value.reveal().encode("utf-8", "surrogateescape")).hexdigest()}
-    if isinstance(value, Mapping):
-        return {str(key): _canonical(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_canonical(item) for item in value]
-    return value
+    assert isinstance(value, Mapping)
+    return dict(value)
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=_plain)
 _SIMPLE = (str, bool, type(None))
 
 
 def _key(query: "Query") -> str:
-    return json.dumps([query.kind, query.user, _canonical(query.arguments)], sort_keys=True, ensure_ascii=False)
+    return _CANONICAL.encode([query.kind, query.user, query.arguments])
 
 
 # Kinds state their questions anew whenever they look at facts. Without numbers among them, what is equal is the same.
 @lru_cache(maxsize=16384)
 def _simple_key(kind: str, user: str | None, arguments: tuple[tuple[str, str | bool | None], ...]) -> str:
-    return json.dumps([kind, user, dict(arguments)], sort_keys=True, ensure_ascii=False)
+    return _CANONICAL.encode([kind, user, dict(arguments)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
