@@ -8,9 +8,9 @@ caller knows the place.
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import jinja2
@@ -19,6 +19,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import Undefined
 
 from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, Budget, TooMuch
+from stackplan.language.interpolation import Interpolation, interpolation
 from stackplan.language.sandbox import BUDGET, ENVIRONMENT, BadTemplate, plain, readable
 from stackplan.model.arguments import Value
 from stackplan.model.secret import masked
@@ -39,6 +40,8 @@ _EXPENSIVE_BLOCKS = (
     nodes.FromImport,
     nodes.With,
 )
+_BINDING = (nodes.For, nodes.Assign)
+_COSTLY = (nodes.For, nodes.Assign, nodes.Compare, nodes.Getitem)
 
 
 @dataclass(frozen=True)
@@ -47,29 +50,12 @@ class Expression:
 
     names: frozenset[str]
     native: bool
-    _compiled: jinja2.Template
-    _around: tuple[str, str] = ("", "")
+    _yielded: Callable[[Mapping[str, Any]], Value]
 
     def value(self, variables: Mapping[str, Any]) -> Value:
         """Return what it yields: the value itself when it is exactly one expression, else a text. Raise BadTemplate."""
-        context = self._compiled.new_context({**variables, BUDGET: Budget()})
         with _worded_failures():
-            chunks = []
-            length = 0
-            for chunk in self._compiled.root_render_func(context):
-                chunks.append(chunk)
-                length += len(chunk)
-                if length > LONGEST_TEXT:
-                    raise TooMuch(f"it yields more than {LONGEST_TEXT} characters")
-            if not self.native:
-                return readable("".join(chunks))
-            result = context.vars[_RESULT]
-            if isinstance(result, Undefined):
-                str(result)
-            value = plain(result, [MOST_PARTS])
-            before, after = self._around
-            # White space around a list or a number means nothing; a text has it as a part (a file's last newline).
-            return f"{before}{value}{after}" if isinstance(value, str) else value
+            return self._yielded(variables)
 
     def holds(self, variables: Mapping[str, Any]) -> bool:
         """Return whether what it yields is true. Raise BadTemplate, also for a text, which would always be true."""
@@ -88,10 +74,21 @@ class Expression:
 @lru_cache(maxsize=8192)
 def template(text: str) -> Expression:
     """Return the template that a text is. Raise BadTemplate when it is none."""
+    if (found := interpolation(text)) is not None:
+        return Expression(found.names, found.native, partial(_interpolated, found, text))
+    return _template(text)
+
+
+def _template(text: str) -> Expression:
     with _worded_syntax(text):
         parsed = _parsed(text)
         around = (text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :])
-        return replace(_compiled(parsed, _only_expression(parsed)), _around=around)
+        return _compiled(parsed, _only_expression(parsed), around)
+
+
+def _interpolated(found: Interpolation, text: str, variables: Mapping[str, Any]) -> Value:
+    # Jinja has the words for a name that is not there.
+    return found.filled(variables) if found.names <= variables.keys() else _template(text).value(variables)
 
 
 @lru_cache(maxsize=1024)
@@ -112,6 +109,8 @@ def condition(text: str) -> Expression:
 @lru_cache(maxsize=8192)
 def names(text: str) -> frozenset[str]:
     """Return the variables that a template uses. Raise BadTemplate when it cannot be read."""
+    if (found := interpolation(text)) is not None:
+        return found.names
     with _worded_syntax(text):
         return _used(_parsed(text))
 
@@ -156,34 +155,63 @@ def _only_expression(parsed: nodes.Template) -> nodes.Expr | None:
     return found[0] if len(found) == 1 else None
 
 
-def _compiled(parsed: nodes.Template, body: nodes.Expr | None) -> Expression:
+def _compiled(parsed: nodes.Template, body: nodes.Expr | None, around: tuple[str, str] = ("", "")) -> Expression:
     used = _used(parsed)
     if body is not None:
         parsed.body = [nodes.Assign(nodes.Name(_RESULT, "store"), body, lineno=1)]
     _count_costs(parsed)
     parsed.set_environment(ENVIRONMENT)
-    return Expression(used, body is not None, ENVIRONMENT.from_string(parsed))
+    compiled = ENVIRONMENT.from_string(parsed)
+    if body is None:
+        return Expression(used, native=False, _yielded=partial(_text, compiled))
+    return Expression(used, native=True, _yielded=partial(_result, compiled, around))
+
+
+def _text(compiled: jinja2.Template, variables: Mapping[str, Any]) -> Value:
+    chunks = []
+    length = 0
+    for chunk in compiled.root_render_func(compiled.new_context({**variables, BUDGET: Budget()})):
+        chunks.append(chunk)
+        length += len(chunk)
+        if length > LONGEST_TEXT:
+            raise TooMuch(f"it yields more than {LONGEST_TEXT} characters")
+    return readable("".join(chunks))
+
+
+def _result(compiled: jinja2.Template, around: tuple[str, str], variables: Mapping[str, Any]) -> Value:
+    context = compiled.new_context({**variables, BUDGET: Budget()})
+    for _ in compiled.root_render_func(context):
+        pass
+    result = context.vars[_RESULT]
+    if isinstance(result, Undefined):
+        str(result)
+    value = plain(result, [MOST_PARTS])
+    # White space around a list or a number means nothing; a text has it as a part (a file's last newline).
+    return f"{around[0]}{value}{around[1]}" if isinstance(value, str) else value
 
 
 def _used(parsed: nodes.Template) -> frozenset[str]:
+    if next(parsed.find_all(_BINDING), None) is None:
+        # Without names of its own every name in it is one of a variable; Jinja's way of telling takes a compilation.
+        return frozenset(it.name for it in parsed.find_all(nodes.Name)) - _OWN_NAMES
     return frozenset(meta.find_undeclared_variables(parsed)) - _OWN_NAMES
 
 
 def _count_costs(parsed: nodes.Template) -> None:
     """Have what costs more than a moment ask the budget: loops, what `set` keeps, comparisons, slices, `~`."""
-    for loop in list(parsed.find_all(nodes.For)):
-        if loop.recursive:
-            raise BadTemplate("a template may not hold a recursive loop")
-        loop.iter = _filtered(loop.iter, "counted__")
-    for kept in list(parsed.find_all(nodes.Assign)):
-        kept.node = _filtered(kept.node, "measured__")
-    for compared in list(parsed.find_all(nodes.Compare)):
-        compared.expr = _filtered(compared.expr, "measured__")
-        for operand in compared.ops:
-            operand.expr = _filtered(operand.expr, "measured__")
-    for part in list(parsed.find_all(nodes.Getitem)):
-        if isinstance(part.arg, nodes.Slice):
-            part.node = _filtered(part.node, "measured__")
+    for found in list(parsed.find_all(_COSTLY)):
+        if isinstance(found, nodes.For):
+            if found.recursive:
+                raise BadTemplate("a template may not hold a recursive loop")
+            found.iter = _filtered(found.iter, "counted__")
+        elif isinstance(found, nodes.Assign):
+            found.node = _filtered(found.node, "measured__")
+        elif isinstance(found, nodes.Compare):
+            found.expr = _filtered(found.expr, "measured__")
+            for operand in found.ops:
+                operand.expr = _filtered(operand.expr, "measured__")
+        elif isinstance(found, nodes.Getitem) and isinstance(found.arg, nodes.Slice):
+            found.node = _filtered(found.node, "measured__")
     _replace_joins(parsed)
 
 
