@@ -10,10 +10,10 @@ from stackplan.language.sandbox import plain, readable, shown
 from stackplan.model.arguments import Value
 
 _NAMED = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-_WORDS = frozenset(
-    ("and", "or", "not", "in", "is", "if", "elif", "else", "for", "true", "false", "none", "True", "False", "None")
-    + ("range", "loop", "self", "context", "budget__", "result__")
-)
+_WORDS = frozenset({
+    "and", "or", "not", "in", "is", "if", "elif", "else", "for", "true", "false", "none", "True", "False", "None",
+    "range", "loop", "self", "context", "budget__", "result__",
+})  # fmt: skip
 """What is no variable, or one of Jinja's own."""
 _OTHERWISE = re.compile(r"\{[{%#]|\r|\{$|^\}")
 """In the text between names: another template, what Jinja rewrites, or a brace that belongs to a name's own."""

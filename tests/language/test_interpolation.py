@@ -24,7 +24,7 @@ def test_it_yields_what_jinja_yields(around, name):
 @pytest.mark.parametrize(
     "text",
     [
-        "{{ a.b }}", "{{- a }}", "{{ true }}", "{{ range }}", "{{{ a }}}", "{{ a }}}", "{ {{ a }} {", 
+        "{{ a.b }}", "{{- a }}", "{{ true }}", "{{ range }}", "{{{ a }}}", "{{ a }}}", "{ {{ a }} {",
         "{% if a %}{{ a }}{% endif %}", "{## {{ a }} ##}", "{{ a }}\r\n", "{{ a", "none", "{{ if }}", "{{ budget__ }}",
     ],
 )  # fmt: skip
