@@ -1,9 +1,11 @@
 """What the facts tell of a machine: the line above its steps, and what may set it apart. Pure; imports model only."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.guard import guarded
+from stackplan.engine.outlook import Outlook
 from stackplan.model.facts import Facts
 from stackplan.model.kind import ActionKind, ConditionKind
 
@@ -14,11 +16,11 @@ def headline(playbook: BoundPlaybook, facts: Facts) -> str | None:
     return next((line for line in lines if line), None)
 
 
-def traits(playbook: BoundPlaybook, facts: Facts) -> dict[str, str]:
+def traits(playbook: BoundPlaybook, outlook: Outlook) -> dict[str, str]:
     """Return what may set the node apart, by name, in the order of the playbook; of one name the first word counts."""
     found: dict[str, str] = {}
     for kind, user in _kinds(playbook):
-        for name, text in _traits(kind, facts.seen_by(user)).items():
+        for name, text in outlook.recall_now("traits", kind, partial(_traits, kind, user)).items():
             found.setdefault(name, text)
     return found
 
@@ -37,5 +39,6 @@ def _headline(kind: ConditionKind, facts: Facts) -> str | None:
     return guarded(lambda: kind.headline(facts), lambda _: None)
 
 
-def _traits(kind: ConditionKind | ActionKind, facts: Facts) -> dict[str, str]:
-    return guarded(lambda: {str(name): str(text) for name, text in kind.traits(facts).items()}, lambda _: {})
+def _traits(kind: ConditionKind | ActionKind, user: str | None, facts: Facts) -> dict[str, str]:
+    seen = facts.seen_by(user)
+    return guarded(lambda: {str(name): str(text) for name, text in kind.traits(seen).items()}, lambda _: {})

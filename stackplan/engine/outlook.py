@@ -66,7 +66,8 @@ class Outlook:
         return self._recall(word, about, self.now, work)
 
     def _recall(self, word: str, about: object, facts: Facts, work: Callable[[Facts], T]) -> T:
-        return self.memo.recall(word, about, (facts.answers,), lambda seen: work(replace(facts, answers=seen)))
+        sources = (facts.answers,)
+        return self.memo.recall(word, about, sources, lambda seen: work(replace(facts, answers=seen)), facts.origin)
 
     def recall_turn(self, word: str, about: object, work: "Callable[[Outlook], T]", *besides: object) -> T:
         """Return what `work` makes of the outlook itself; nodes of which it sees the same share it."""

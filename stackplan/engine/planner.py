@@ -103,7 +103,7 @@ class Planner:
             summary=outlook.recall_now("headline", self.playbook, partial(headline, self.playbook)),
             message=unmet_text(unproven) if barred else None if failing is None else failing.message,
             preconditions=condition_reports(Phase.PRE, preconditions),
-            traits=outlook.recall_now("traits", self.playbook, partial(traits, self.playbook)),
+            traits=traits(self.playbook, outlook),
         )
 
 
