@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-
-from packaging.utils import canonicalize_name
+from functools import cached_property
 
 from stackplan.actions._dry_run import DryRun
 from stackplan.actions._installer_facts import InstallerFacts
 from stackplan.actions._predicted_torch import torch_answer
 from stackplan.model.arguments import Value
+from stackplan.model.distribution import canonical_name
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 
 CARRIED = "carried"
@@ -107,7 +107,7 @@ def made(value: Mapping[str, Plain], make: Mapping[str, Value]) -> Environment:
     return Environment(value=value, rows=first.rows, make=make, removed=(), round=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """The facts before, and the environment as it was and as it would be."""
 
@@ -127,7 +127,7 @@ class Scene:
                 found[query] = told
         return found
 
-    @property
+    @cached_property
     def changed(self) -> frozenset[str]:
         """The canonical names whose distributions are others than before."""
         before = {str(row["folder"]): row for row in self.before.rows}
@@ -235,7 +235,7 @@ def _lacks_record(row: Row) -> bool:
 
 
 def _canonical(row: Row) -> str:
-    return canonicalize_name(str(row["name"]))
+    return canonical_name(str(row["name"]))
 
 
 def _words(value: Value) -> str:
