@@ -89,7 +89,8 @@ def living_members(sessions: dict[int, int]) -> dict[int, str]:
 def descendants(root: int, sessions: Iterable[int] = ()) -> dict[int, str]:
     """Return the names of the living processes that descend from `root` or belong to one of `sessions`, by number.
 
-    `root` itself is not among them, nor is a zombie.
+    `root` itself is not among them, nor is a zombie. Parents come before their children: a shell that loses its child
+    first takes that for the child's end and goes on, before it hears that it is to end itself.
     """
     table = _table()
     wanted = set(sessions)
@@ -102,7 +103,7 @@ def descendants(root: int, sessions: Iterable[int] = ()) -> dict[int, str]:
             if pid not in inside and (it.parent in inside or it.session in wanted) and pid != root:
                 inside.add(pid)
                 grown = True
-    for pid in inside - {root}:
+    for pid in sorted(inside - {root}, key=lambda pid: (table[pid].started, pid)):
         if table[pid].state not in "ZX":
             found[pid] = table[pid].name
     return found

@@ -394,3 +394,15 @@ def test_the_spool_is_private(session: Session, names: Iterator[str]) -> None:
     spool = spool_of(session.start(Work(name=next(names), job=Job((shell("true"),)))))
     assert spool.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o077 for file in spool.iterdir()} == {0}
+
+
+def test_a_shell_hears_that_it_is_to_end_before_its_children_are_gone(session: Session, tmp_path: Path) -> None:
+    """Otherwise it takes their end for a success, and starts what comes next."""
+    script = f"trap 'exit 7' TERM; touch {tmp_path}/up; sleep 600 & wait; touch {tmp_path}/next"
+    for number in range(20):
+        (tmp_path / "up").unlink(missing_ok=True)
+        session.start(Work(name=f"job-{number}", job=Job((shell(script),))))
+        wait_until((tmp_path / "up").exists)
+        session.terminate(f"job-{number}")
+        assert session.watch(f"job-{number}", lambda _: None) == Interrupted()
+        assert not (tmp_path / "next").exists()
