@@ -89,10 +89,12 @@ def prepare_nodes(
         redactor = Redactor(secrets.revealed())
         raise Invalid([source.hidden(it, redactor.text) for it in invalid.diagnoses]) from None
     options = ConnectOptions(accept_new=accept_new)
+    # Nodes with the same variables share one rendered playbook, which is gone through once.
+    rendered = {id(it.playbook): it.playbook.playbook for it in targets}
     return Prepared(
         playbook=playbook,
         targets=targets,
-        redactor=Redactor(secrets.revealed().union(*(passwords_in(it.playbook.playbook) for it in targets))),
+        redactor=Redactor(secrets.revealed().union(*map(passwords_in, rendered.values()))),
         connect=lambda node: connect(node, options),
         scopes=scopes,
     )
