@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import threading
 import time
@@ -338,7 +339,8 @@ def test_a_user_that_does_not_exist(session: Session, names: Iterator[str]) -> N
     assert refused == NotStarted("there is no user `no-such-user` on this node")
 
 
-SECRET = "s3cr3t-of-the-hub-9173"
+# Of this process alone: another one may run the control, which leaks it, at the same time.
+SECRET = f"s3cr3t-of-the-hub-{secrets.token_hex(4)}"
 
 
 def seen_by_others(text: str, spool: Path) -> list[str]:
