@@ -58,6 +58,8 @@ def open_program(stream: ByteStream, bundle: bytes, timeout_s: float, *, become:
         rest = _read_past(stream, f"\n{nonce}\n".encode("ascii"), noise, deadline)
         return _read_greeting(stream, rest, deadline)
     except TimeoutError:
+        # It may not even have taken the program; what it printed meanwhile is what tells why.
+        _take_last_words(stream, noise, deadline)
         why = f"the node program did not answer within {timeout_s:g} s"
         printed = _printed(noise, stream)
         raise ProgramSilent(why, "look whether the login's profile waits for something", printed=printed) from None
@@ -71,7 +73,7 @@ def open_program(stream: ByteStream, bundle: bytes, timeout_s: float, *, become:
 
 
 def _take_last_words(stream: ByteStream, noise: Tail, deadline: float) -> None:
-    """Read what was printed by a shell that ended before it had read everything."""
+    """Read what was printed by a shell that did not read everything, whether it ended or waits."""
     with contextlib.suppress(TimeoutError, StreamBroken):
         while data := stream.read(_CHUNK, min(_LAST_WORDS_S, max(0.0, deadline - time.monotonic()))):
             noise.add(data)

@@ -118,9 +118,9 @@ def test_an_account_without_a_shell() -> None:
 
 
 def test_a_profile_that_waits_for_ever_is_given_up() -> None:
-    with pytest.raises(NodeProgramMissing, match="did not answer within 3 s") as failure:
+    with pytest.raises(NodeProgramMissing, match="did not answer within 2 s") as failure:
         connect(
-            through("/bin/sh", "-c", "echo Accept the terms?; exec sleep 600"), ConnectOptions(connect_timeout_s=3.0)
+            through("/bin/sh", "-c", "echo Accept the terms?; exec sleep 600"), ConnectOptions(connect_timeout_s=2.0)
         )
     assert failure.value.printed == "Accept the terms?"
 
