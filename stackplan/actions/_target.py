@@ -8,6 +8,7 @@ from stackplan.model.condition import Condition
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query
 from stackplan.model.kind import CannotAct
 from stackplan.model.location import Location
+from stackplan.model.secret import Secret, Text
 
 
 def target_query(path: str, *, follow: bool) -> Query:
@@ -66,8 +67,12 @@ def refusal(answer: Answer, path: str) -> CannotAct | None:
     return None
 
 
-def target_state(answer: Answer, path: str) -> State:
-    """Return the state ("file", path) of an answer; empty when nothing stands there or it is not known."""
+def target_state(answer: Answer, path: str, *, content: Text | None = None) -> State:
+    """Return the state ("file", path) of an answer; empty when nothing stands there or it is not known.
+
+    Where `content`, which the file has or is to have, is a secret, neither size nor digest is told: both could be tried
+    out.
+    """
     about = told(answer)
     kind = about.get("kind")
     if kind in (None, "missing"):
@@ -77,7 +82,7 @@ def target_state(answer: Answer, path: str) -> State:
     digest = about.get("sha256")
     mark = digest or f"{about.get('size')}:{about.get('modified_ns')}"
     text = f"{kind}, mode {about.get('mode')}, {about.get('owner')}:{about.get('group')}"
-    if kind == "file":
+    if kind == "file" and not isinstance(content, Secret):
         # Of a file that is only foretold the size need not be known.
         size = about.get("size")
         text += (f", {size} bytes" if size is not None else "") + (f", sha256 {str(digest)[:12]}" if digest else "")

@@ -86,7 +86,7 @@ class File(ActionKind):
         return Job((Task(kind="file", arguments=arguments, display=f"write {self.path}, {size_text(size)}{about}"),))
 
     def state(self, facts: Facts) -> State:
-        return target_state(facts[target_query(self.path, follow=True)], self.path)
+        return target_state(facts[target_query(self.path, follow=True)], self.path, content=self.content)
 
     def implied(self) -> tuple[Condition, ...]:
         # The digest of a secret could be tried out, so of a secret content only the rest is stated.
@@ -105,7 +105,7 @@ class File(ActionKind):
         after = self._after(before)
         if isinstance(after, Unknown):
             return after
-        changes = differences(target_state(answer, self.path), target_state(Known(dict(after)), self.path))
+        changes = differences(self.state(facts), target_state(Known(dict(after)), self.path, content=self.content))
         if not changes:
             return Prediction(changes=(), answers={})
         answers = of_file(facts, (self.path, str(before["path"])), after, self._bytes)

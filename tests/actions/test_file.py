@@ -102,3 +102,23 @@ def test_what_is_written_is_stated_without_being_written_down(arguments):
 def test_of_a_secret_not_even_the_digest_is_told(arguments):
     (condition,) = KIND.read(arguments(path="~/a", content=Secret("hello\n"))).implied()
     assert condition.arguments.values == {"path": "~/a"}
+
+
+def test_a_change_of_a_secret_content_tells_neither_its_size_nor_its_digest(arguments, facts):
+    query = target_query("~/a", follow=True)
+    about = {
+        "kind": "file",
+        "mode": "0600",
+        "owner": "ops",
+        "group": "ops",
+        "size": 23,
+        "sha256": "f0032ed94b7c" + "0" * 52,
+    }
+    told = {}
+    for content in ("token=x", Secret("token=x")):
+        (held,) = KIND.read(arguments(path="~/a", content=content)).state(facts({query: about})).values()
+        told[type(content)] = held.text
+    assert told == {
+        str: "file, mode 0600, ops:ops, 23 bytes, sha256 f0032ed94b7c",
+        Secret: "file, mode 0600, ops:ops",
+    }
