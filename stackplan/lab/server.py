@@ -112,8 +112,9 @@ class NodeServer:
 
         thread = threading.Thread(target=work_and_leave, name="lab ssh", daemon=True)
         with self._lock:
+            # Together, so that `close` waits for no thread that was not started yet.
             self._threads.add(thread)
-        thread.start()
+            thread.start()
         return thread
 
     def _accept(self) -> None:

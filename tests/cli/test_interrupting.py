@@ -33,6 +33,11 @@ steps:
 """
 
 
+def hear_hang_ups():
+    """The tests themselves may run under nohup, which stackplan would respect."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.fixture
 def running(project, environment):
     """An apply whose first action stands at the gate."""
@@ -45,6 +50,7 @@ def running(project, environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_hang_ups,  # noqa: PLW1509 - sets one signal, nothing that a thread could hold
     )
     try:
         wait_for(process, "│ waiting at the gate")
@@ -132,6 +138,7 @@ def asking(project, environment, silent):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=hear_hang_ups,  # noqa: PLW1509 - see above
         )
         processes.append(process)
         silent.settimeout(60)
