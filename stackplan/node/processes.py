@@ -69,8 +69,10 @@ def living_members(sessions: dict[int, int]) -> dict[int, str]:
     """Return the names of the living processes of sessions, given by leader and when it was started (0: whenever), by
     number.
 
-    A leader that was started at another time is a stranger who was given the same number.
+    A leader that was started at another time is a stranger who was given the same number. Session 0 is none: the
+    kernel's threads bear it, and whoever was put into this process namespace from outside.
     """
+    sessions = {leader: since for leader, since in sessions.items() if leader}
     if not sessions:
         return {}
     table = _table()
@@ -93,7 +95,7 @@ def descendants(root: int, sessions: Iterable[int] = ()) -> dict[int, str]:
     first takes that for the child's end and goes on, before it hears that it is to end itself.
     """
     table = _table()
-    wanted = set(sessions)
+    wanted = set(sessions) - {0}
     found: dict[int, str] = {}
     inside = {root}
     grown = True

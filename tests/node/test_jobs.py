@@ -5,7 +5,6 @@ import os
 import secrets
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from stackplan.model.job import (
 )
 from stackplan.model.secret import Redactor, Secret, Text
 from stackplan.node import boot
+from tests.node.waiting import wait_until
 
 
 def command(*argv: str, stdin: Text | None = None, cwd: str | None = None, **environment: Text) -> Command:
@@ -50,13 +50,6 @@ def run(session: Session, name: str, *stages: Stage, **arguments: object) -> tup
 def spool_of(started: object) -> Path:
     assert isinstance(started, Started)
     return Path(started.spool)
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.01)
 
 
 def alive(pid: int) -> bool:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from stackplan.connection.session import Session
 from stackplan.model.job import Command, Exited, Job, Work
 from stackplan.node.lock import Unusable, take
 from stackplan.node.obstacle import obstacle
-from stackplan.node.processes import living_members, started
+from stackplan.node.processes import descendants, living_members, started
 
 MINE = LockOwner(run="4f2a", operator="ops", host="desk", playbook="cuda13", time="2026-12-01T03:10:22Z")
 OTHER = replace(MINE, run="77bb", operator="eve")
@@ -234,8 +235,20 @@ def test_a_lock_that_was_deleted_still_holds(
     joined.lock(MINE)
 
 
-def test_a_stranger_with_the_number_of_a_session_is_none_of_its_members() -> None:
-    own = os.getsid(0)
-    assert os.getpid() in living_members({own: started(own)})
-    assert living_members({own: started(own) - 1}) == {}
-    assert living_members({own: started(own) + 1}) == {}
+@pytest.fixture
+def leader() -> Iterator[int]:
+    """The leader of a session of its own, whoever leads that of the tests."""
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_a_stranger_with_the_number_of_a_session_is_none_of_its_members(leader: int) -> None:
+    assert leader in living_members({leader: started(leader)})
+    assert living_members({leader: started(leader) - 1}) == {}
+    assert living_members({leader: started(leader) + 1}) == {}
+
+
+def test_what_belongs_to_no_session_of_this_namespace_is_no_member_of_one() -> None:
+    assert living_members({0: 0}) == {}
+    assert descendants(os.getpid(), [0]) == descendants(os.getpid())

@@ -1,9 +1,6 @@
 """Questions to a node program: three kinds of answers, and none that takes the others with it."""
 
 import os
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from stackplan.connection.local import local
 from stackplan.connection.session import Session
 from stackplan.model.facts import Failed, Known, Query, Unknown
 from stackplan.node import boot
+from tests.node.waiting import wait_until
 
 QUERIES = {
     "who": "def answer(arguments, context):\n    return [context.user, context.home]\n",
@@ -50,13 +48,6 @@ def session(state: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists() or ") Z " in Path(f"/proc/{pid}/stat").read_text()
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.01)
 
 
 def test_the_greeting_says_who_is_there(session: Session) -> None:

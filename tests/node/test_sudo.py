@@ -18,6 +18,7 @@ from stackplan.model.secret import Secret
 from stackplan.node.asker import Batch
 from stackplan.node.processes import living_members
 from stackplan.node.supervisor import CannotStart, start
+from tests.node.waiting import wait_until
 
 SECRET = "s3cr3t-of-the-hub-9173"
 OBEYS = """#!/bin/sh
@@ -136,5 +137,6 @@ def test_a_job_is_not_started_through_a_sudo_that_hangs(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(CannotStart, match=r"sudo did not answer within 0\.3 s when asked to become `root`"):
         start({"job": "job", "user": "root", "stages": []}, [])
-    assert living_members({int((tmp_path / "asked").read_text()): 0}) == {}
+    leader = int((tmp_path / "asked").read_text())
+    wait_until(lambda: living_members({leader: 0}) == {})
     assert not (tmp_path / "state").exists()
