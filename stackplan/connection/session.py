@@ -3,7 +3,7 @@
 import base64
 import binascii
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -116,9 +116,13 @@ class Session:
         """Ask for the end of a job: TERM first, KILL after `grace_s`; a watch tells how it ended."""
         self._exchange({"terminate": {"job": name, "grace_s": grace_s}})
 
-    def lock(self, owner: LockOwner) -> None:
-        """Hold the node for a run until nothing of it is alive there. Raise Locked, LeftOver, NodeProgramFailed."""
-        reply = self._exchange({"lock": owner.plain()})
+    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None) -> str | None:
+        """Hold the node for a run until nothing of it is alive there. Raise Locked, LeftOver, NodeProgramFailed.
+
+        `began` is what the node's history is to say of it; return why that could not be written, or None.
+        """
+        record = {} if began is None else {"record": dict(began)}
+        reply = self._exchange({"lock": owner.plain(), **record})
         if "held_by" in reply:
             raise Locked(LockOwner.read(reply["held_by"]))
         if "left_over" in reply:
@@ -127,6 +131,11 @@ class Session:
             why = reply.get("error") or "the node program did not say whether it holds the lock"
             remedy = reply.get("remedy")
             raise NodeProgramFailed(str(why), str(remedy) if remedy else None)
+        return _unrecorded(reply)
+
+    def record(self, entry: Mapping[str, object]) -> str | None:
+        """Add an entry to the node's history; return why it could not be written, or None. Raise ConnectionLost."""
+        return _unrecorded(self._exchange({"record": dict(entry)}))
 
     def close(self) -> None:
         """End the node program; jobs go on under their supervisors."""
@@ -161,6 +170,11 @@ def _started(reply: dict[str, Any]) -> Started:
         raise wire.ReplyInvalid("a start was expected")
     pid = told.get("pid")
     return Started(pid if isinstance(pid, int) else None, str(told.get("spool")))
+
+
+def _unrecorded(reply: dict[str, Any]) -> str | None:
+    why = reply.get("unrecorded") or reply.get("error")
+    return str(why) if why else None
 
 
 def _left_over(reply: dict[str, Any]) -> LeftOver:

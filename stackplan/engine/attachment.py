@@ -4,7 +4,7 @@ Asking again is harmless, a job is started once by its name, and watching goes o
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -65,10 +65,20 @@ class Attachment:
         self._gone: ConnectionFailure | None = None
         self._session = connect()
 
-    def lock(self, owner: LockOwner) -> None:
-        """Hold the node for the run. Raise Locked."""
-        self._holding_on(lambda session: session.lock(owner))
+    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None) -> str | None:
+        """Hold the node for the run, and let its history say so; return why that could not be. Raise Locked."""
+        unwritten = self._holding_on(lambda session: session.lock(owner, began))
         self._owner = owner
+        return unwritten
+
+    def record(self, entry: Mapping[str, object]) -> str | None:
+        """Add an entry to the node's history; return why it could not be. No lost connection is waited for."""
+        with self._guard:
+            session = self._session
+        try:
+            return session.record(entry) if self._gone is None else str(self._gone)
+        except ConnectionFailure as error:
+            return str(error)
 
     def ask(self, queries: tuple[Query, ...]) -> dict[Query, Answer]:
         """Return the answers. Raise ConnectionFailure when the connection is lost and does not come back in time."""

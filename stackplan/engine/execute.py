@@ -62,6 +62,11 @@ class Execution:
         preconditions = condition_reports(Phase.PRE, self._preconditions)
         return replace(report, summary=self._headline, preconditions=preconditions)
 
+    @property
+    def outcomes(self) -> dict[str, StepOutcome]:
+        """How the steps ended that the node has come to, by id."""
+        return {step: report.outcome for step, report in self._reports.items()}
+
     def _find(self) -> None:
         """Ask in one round trip the preconditions and all that is cheap to know of the steps."""
         facts = self.node.inquiry.learn(first_queries(self.playbook))

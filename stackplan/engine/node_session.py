@@ -1,6 +1,6 @@
 """What the engine needs of a session with a node: `connection.session.Session` is one, and so is a test's fake."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from stackplan.connection.lock_owner import LockOwner
@@ -23,7 +23,13 @@ class NodeSession(Protocol):
     def terminate(self, name: str, grace_s: float) -> None:
         """End the job; may be called while another thread watches."""
 
-    def lock(self, owner: LockOwner) -> None:
-        """Hold the node for a run until nothing of it is alive there. Raise Locked."""
+    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None) -> str | None:
+        """Hold the node for a run until nothing of it is alive there. Raise Locked.
+
+        `began` goes into the node's history; return why that could not be written, or None.
+        """
+
+    def record(self, entry: Mapping[str, object]) -> str | None:
+        """Add an entry to the node's history; return why it could not be written, or None."""
 
     def close(self) -> None: ...

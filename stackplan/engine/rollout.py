@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from stackplan.connection.failure import ConnectionFailure, LeftOver, Locked, NodeProgramFailed
 from stackplan.connection.lock_owner import LockOwner
+from stackplan.engine import history
 from stackplan.engine.attachment import Attachment, Losses
 from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.bug import bug, ended_by_bug
@@ -150,15 +151,20 @@ class RollOut:
 
     def _execute(self, target: Target, attachment: Attachment) -> NodeReport:
         name, run = target.node.name, self._run
+        owner = replace(self._owner, time=run.clock.now())
+        entry = history.began(name, target.playbook.playbook, owner)
         try:
-            attachment.lock(replace(self._owner, time=run.clock.now()))
+            unwritten = attachment.lock(owner, entry)
         except ConnectionFailure as error:
             return self._not_reached(name, _NOT_HELD.get(type(error), NodeOutcome.LOST), error)
         if run.stop.level is Level.END:
             attachment.end_job()
         inquiry = Inquiry(name, attachment, run.clock)
         node = NodeAtWork(name=name, attachment=attachment, inquiry=inquiry, run=run)
-        return Execution(target.playbook, node, target.permit, self._foretold.get(name, {})).execute()
+        execution = Execution(target.playbook, node, target.permit, self._foretold.get(name, {}))
+        report = execution.execute()
+        left = history.ended(run.id, report, execution.outcomes, run.clock.now())
+        return history.noted(report, attachment.record(left) or unwritten)
 
     def _losses(self, node: str) -> Losses:
         run = self._run

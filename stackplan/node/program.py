@@ -5,6 +5,7 @@ One process, one thread. What can hang runs elsewhere: queries in workers (`aske
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -17,12 +18,15 @@ from stackplan.node.channel import Channel
 from stackplan.node.descriptors import silence
 from stackplan.node.frames import FrameInvalid
 from stackplan.node.identity import greeting
-from stackplan.node.lock import Held, LeftOver, Unusable, take
+from stackplan.node.lock import Broken, Held, LeftOver, Unusable, attend, take
+from stackplan.node.obstacle import obstacle
 
 # While a request is open, the controller hears from the program at least this often: silence means a lost connection.
 HEARTBEAT_S = 5.0
 _IDLE_S = 60.0
 _BACKLOG = 1024 * 1024
+# Requests of which more counts than what stands under their word.
+_WHOLE = ("ask", "lock")
 
 
 def serve(hello: dict[str, Any], waiting: list[Any], pending: bytes) -> NoReturn:
@@ -46,6 +50,7 @@ class Program:
         self._batches: list[Batch] = []
         self._watchers: list[Any] = []
         self._locks: list[int] = []
+        self._attendance: list[int] = []
         self._silent_sudo: set[str] = set()
         self._spoken = time.monotonic()
         self._answers: dict[str, Callable[[Any, dict[str, Any]], None]] = {
@@ -54,6 +59,10 @@ class Program:
             "watch": self._watch,
             "terminate": self._terminate,
             "lock": self._lock,
+            "record": self._record,
+            "find": self._find,
+            "holders": self._holders,
+            "break": self._break,
         }
 
     def run(self, requests: list[Any]) -> None:
@@ -100,7 +109,7 @@ class Program:
         number = request.get("id") if isinstance(request, dict) else None
         try:
             word = next(word for word in self._answers if word in request)
-            self._answers[word](number, request[word] if word != "ask" else request)
+            self._answers[word](number, request if word in _WHOLE else request[word])
         except StopIteration:
             self._send({"id": number, "error": "the node program does not know this request"})
         except Exception as error:  # noqa: BLE001 - one request that goes wrong must not end the others
@@ -134,18 +143,69 @@ class Program:
         terminate(request["job"], 10.0 if grace_s is None else float(grace_s))
         self._send({"id": number, "terminating": True})
 
-    def _lock(self, number: Any, owner: dict[str, Any]) -> None:
+    def _lock(self, number: Any, request: dict[str, Any]) -> None:
+        owner = request["lock"]
         try:
             if not self._locks:
-                self._locks.append(take(owner))
+                self._locks.append(take(owner, again=bool(request.get("again"))))
+                self._attendance.append(attend())
+                self._tidy(str(owner.get("run")))
         except Held as held:
-            self._send({"id": number, "held_by": held.owner})
+            from stackplan.node.holders import jobs  # noqa: PLC0415 - compiled on the node only when needed
+
+            about = {"age_s": held.age_s, "attended": held.attended, "jobs": jobs(held.owner.get("run"))}
+            self._send({"id": number, "held_by": held.owner, **about})
+        except Broken as broken:
+            self._send({"id": number, "broken_by": broken.by})
         except LeftOver as left:
             self._send({"id": number, "left_over": {"job": left.job, "processes": left.processes}})
         except Unusable as error:
             self._send({"id": number, "error": f"the lock cannot be taken: {error.why}", "remedy": error.remedy})
         else:
-            self._send({"id": number, "locked": True})
+            self._send({"id": number, "locked": True, **self._recorded(request.get("record"))})
+
+    def _tidy(self, run: str) -> None:
+        """Take away what former runs left here, now that no other run can be writing."""
+        from stackplan.node.history import cut_down  # noqa: PLC0415 - compiled on the node only when needed
+        from stackplan.node.pruning import prune  # noqa: PLC0415 - see above
+
+        with contextlib.suppress(OSError):
+            cut_down()
+        prune(run)
+
+    def _record(self, number: Any, entry: dict[str, Any]) -> None:
+        self._send({"id": number, "recorded": True, **self._recorded(entry)})
+
+    def _recorded(self, entry: dict[str, Any] | None) -> dict[str, Any]:
+        """Add an entry to the node's history; return, for the reply, why that cannot be, or nothing."""
+        if entry is None:
+            return {}
+        from stackplan.node.history import append, history_path  # noqa: PLC0415 - compiled only when needed
+
+        try:
+            append(entry)
+        except OSError as error:
+            return {"unrecorded": obstacle(error, history_path())[0]}
+        except ValueError as error:
+            return {"unrecorded": str(error)}
+        return {}
+
+    def _find(self, number: Any, request: dict[str, Any]) -> None:
+        from stackplan.node.holders import whereabouts  # noqa: PLC0415 - compiled on the node only when needed
+
+        self._send({"id": number, "found": whereabouts(str(request["job"]))})
+
+    def _holders(self, number: Any, _request: dict[str, Any]) -> None:
+        from stackplan.node.holders import holders  # noqa: PLC0415 - see above
+
+        self._send({"id": number, "holders": holders()})
+
+    def _break(self, number: Any, request: dict[str, Any]) -> None:
+        from stackplan.node.holders import end_holders  # noqa: PLC0415 - see above
+
+        grace_s = request.get("grace_s")
+        end_holders(dict(request.get("by") or {}), None if grace_s is None else float(grace_s))
+        self._send({"id": number, "breaking": True})
 
     def _tend_batches(self) -> float:
         """Send the batches that are answered; return when to look again."""

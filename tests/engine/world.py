@@ -371,6 +371,7 @@ class World:
     may: bool = True
     asked: list[tuple[Query, ...]] = field(default_factory=list)
     dry: dict[str, Callable[[Mapping[str, object]], object]] = field(default_factory=dict)
+    history: list[Mapping[str, object]] | None = field(default_factory=list)
 
     def answer(self, query: Query) -> Answer:
         if query.kind == "may":
@@ -431,9 +432,20 @@ class FakeSession:
         self.fault("terminate")
         self.terminated.append(name)
 
-    def lock(self, owner):
+    def lock(self, owner, began=None):
         self.fault("lock")
         self.owner = owner
+        return None if began is None else self._write(began)
+
+    def record(self, entry):
+        self.fault("record")
+        return self._write(entry)
+
+    def _write(self, entry):
+        if self.world.history is None:
+            return "the disk is full"
+        self.world.history.append(entry)
+        return None
 
     def close(self):
         self.closed = True
