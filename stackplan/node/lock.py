@@ -3,6 +3,8 @@
 The file holds the owner as JSON; what counts is the flock, which dies with its last holder. Within one run it is a
 shared one, so that a controller that reconnects joins its own supervisor; to any other run it looks exclusive.
 
+A second file is held by the programs alone, so that a run whose controller is gone can be told from one that goes on.
+
 A flock can be outlived by what it protects. So whoever takes a lock that is free looks twice: for supervisors that hold
 the lock's file although somebody has deleted it, and for actions that live on although their supervisor was killed.
 """
@@ -28,11 +30,24 @@ _POLL_S = 0.05
 
 
 class Held(Exception):
-    """Another run holds the lock; `owner` is what it says of itself."""
+    """Another run holds the lock; `owner` is what it says of itself, `age_s` for how long it has held it.
 
-    def __init__(self, owner: dict[str, Any]) -> None:
+    `attended`: a program of it is connected to its controller. Else supervisors alone hold the lock.
+    """
+
+    def __init__(self, owner: dict[str, Any], age_s: float | None = None, *, attended: bool = True) -> None:
         super().__init__("the node is locked")
         self.owner = owner
+        self.age_s = age_s
+        self.attended = attended
+
+
+class Broken(Exception):
+    """The lock of this run was broken while it was away; `by` is what whoever broke it says of himself."""
+
+    def __init__(self, by: dict[str, Any]) -> None:
+        super().__init__("the lock was broken")
+        self.by = by
 
 
 class LeftOver(Exception):
@@ -53,10 +68,11 @@ class Unusable(Exception):
         self.remedy = remedy
 
 
-def take(owner: dict[str, Any]) -> int:
+def take(owner: dict[str, Any], *, again: bool = False) -> int:
     """Take the lock for a run, or join the others of that run; return the descriptor that holds it.
 
-    Children inherit the descriptor by fork; a program that is started does not. Raise Held, LeftOver, Unusable.
+    `again`: the controller held it before and lost its connection, so that a lock that was broken meanwhile is refused.
+    Children inherit the descriptor by fork; a program that is started does not. Raise Held, LeftOver, Broken, Unusable.
     """
     folder = state_folder()
     path = os.path.join(folder, "lock")
@@ -65,7 +81,7 @@ def take(owner: dict[str, Any]) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             with _guarded(folder):
-                _take(descriptor, path, owner)
+                _take(descriptor, path, owner, again=again)
         except BaseException:
             os.close(descriptor)
             raise
@@ -74,13 +90,68 @@ def take(owner: dict[str, Any]) -> int:
     return descriptor
 
 
-def _take(descriptor: int, path: str, owner: dict[str, Any]) -> None:
+def attend() -> int:
+    """Return a descriptor that tells others, as long as it is open, that the run's controller is connected.
+
+    To be called by whoever holds the lock. Supervisors must not inherit it. Raise Unusable.
+    """
+    path = attendance_path()
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError as error:
+        raise Unusable(*obstacle(error, path)) from error
+    return descriptor
+
+
+def attendance_path() -> str:
+    return os.path.join(state_folder(), "lock.program")
+
+
+def _attended() -> bool:
+    """Tell whether a program holds the lock. Only to be asked under the guard: the look itself is a short flock."""
+    try:
+        descriptor = os.open(attendance_path(), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _free(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def mark_broken(run: str, by: dict[str, Any]) -> None:
+    """Note that the lock of `run` is being broken, so that its controller does not take it up again. Raise OSError."""
+    with open(_broken_path(), "w", encoding="ascii") as file:
+        json.dump({"run": run, "by": by}, file)
+
+
+def _broken_path() -> str:
+    return os.path.join(state_folder(), "lock.broken")
+
+
+def _refuse_broken(owner: dict[str, Any], *, again: bool) -> None:
+    """Raise Broken for a run whose lock was broken and that comes back to it; whoever comes anew may have it."""
+    try:
+        with open(_broken_path(), encoding="ascii") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return
+    if isinstance(found, dict) and found.get("run") == owner.get("run"):
+        if again:
+            raise Broken(dict(found.get("by") or {}))
+        with contextlib.suppress(OSError):
+            os.unlink(_broken_path())
+
+
+def _take(descriptor: int, path: str, owner: dict[str, Any], *, again: bool) -> None:
+    _refuse_broken(owner, again=again)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         found = read_owner(descriptor)
         if found.get("run") != owner.get("run"):
-            raise Held(found) from None
+            raise Held(found, age_s(descriptor), attended=_attended()) from None
     else:
         for found in _owners_of_the_deleted(path):
             if found.get("run") != owner.get("run"):
@@ -89,6 +160,50 @@ def _take(descriptor: int, path: str, owner: dict[str, Any]) -> None:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(owner).encode("ascii"), 0)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
+def age_s(descriptor: int) -> float:
+    """Return for how long the lock has been held, by the node's own clock: whoever takes it writes the file."""
+    return max(0.0, time.time() - os.fstat(descriptor).st_mtime)
+
+
+def holder() -> tuple[dict[str, Any] | None, float | None]:
+    """Return what the holder of the lock says of itself and for how long it has had it; None where nobody holds it.
+
+    Raise Unusable.
+    """
+    folder = state_folder()
+    try:
+        descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None, None
+    except OSError as error:
+        raise Unusable(*obstacle(error, os.path.join(folder, "lock"))) from error
+    try:
+        with _guarded(folder):
+            return (None, None) if _free(descriptor) else (read_owner(descriptor), age_s(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def attending() -> list[int]:
+    """Return the programs, this one apart, that are connected to a controller whose run holds the lock, or held it."""
+    path = os.path.realpath(attendance_path())
+    deleted = f"{path} (deleted)"
+    return [
+        int(pid)
+        for pid in os.listdir("/proc")
+        if pid.isdigit() and int(pid) != os.getpid() and _is_ours(pid) and _has_open(f"/proc/{pid}/fd", path, deleted)
+    ]
+
+
+def _has_open(folder: str, *targets: str) -> bool:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"{folder}/{name}") in targets:
+                    return True
+    return False
 
 
 def read_owner(descriptor: int) -> dict[str, Any]:

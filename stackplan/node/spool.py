@@ -17,6 +17,7 @@ import fcntl
 import json
 import os
 import re
+import select
 import time
 from typing import Any, Iterator
 
@@ -29,6 +30,7 @@ FIRST_SEGMENTS = 4
 LAST_SEGMENTS = 4
 _ENDING_ROOM = 4096
 _SESSION_ROOM = 32
+_LOOK_S = 1.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -66,7 +68,7 @@ class Spool:
         """
         os.makedirs(self.path, mode=0o700, exist_ok=True)
         alive = os.open(self.file("alive"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if not _locked(alive) or os.path.exists(self.file("pid")):
+        if not self._ours(alive):
             os.close(alive)
             return None
         try:
@@ -79,6 +81,18 @@ class Spool:
             self.remove()
             raise
         return alive
+
+    def _ours(self, alive: int) -> bool:
+        """Take the flock for a supervisor that is to be started; tell whether there is none yet.
+
+        Who only looks whether a supervisor lives holds it for a moment, too; a supervisor has its number written soon.
+        """
+        deadline = time.monotonic() + _LOOK_S
+        while not _locked(alive):
+            if os.path.exists(self.file("pid")) or time.monotonic() >= deadline:
+                return False
+            select.select([], [], [], 0.002)
+        return not os.path.exists(self.file("pid"))
 
     def remove(self) -> None:
         """Remove the folder of a job that was never started."""
