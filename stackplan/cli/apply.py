@@ -16,6 +16,7 @@ from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.progress import progress
 from stackplan.cli.saved import prepare_saved
 from stackplan.cli.selection import Selection, selection_options, step_options
+from stackplan.cli.variables import variables_of
 from stackplan.engine.apply import Setting, apply
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
@@ -112,6 +113,7 @@ def _apply_and_end(prepared: Prepared, selection: Selection, planned: Report, fo
         clock=SystemClock(),
         stop=stop,
         parallel=selection.parallel,
+        variables=variables_of(prepared.scopes.values()),
     )
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     # Up to the last line of the report: a late Ctrl-C must not tear it.

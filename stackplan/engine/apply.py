@@ -1,8 +1,8 @@
 """`apply`: a run with an id, a journal and a report, over the nodes that it is given."""
 
 import socket
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackplan.connection.lock_owner import LockOwner
@@ -30,11 +30,18 @@ class Setting:
     clock: Clock
     stop: Stop
     parallel: int = 10
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def identity(playbook: Playbook) -> PlaybookIdentity:
     """Return what a report says of the playbook that it is about."""
     return PlaybookIdentity(name=playbook.name, path=playbook.path, sha256=playbook.sha256, revision=playbook.revision)
+
+
+def run_ended(report: Report, time: str) -> RunEnded:
+    """Return the last event of the run that `report` is about."""
+    stops = dict.fromkeys(node.stopped_at for node in report.nodes if node.stopped_at is not None)
+    return RunEnded(run=report.run or "", outcome=report.outcome, time=time, stopped_at=tuple(stops))
 
 
 def apply(
@@ -65,6 +72,8 @@ def apply(
                 steps=targets[0].steps,
                 time=started,
                 operator=setting.operator,
+                host=socket.gethostname(),
+                variables=setting.variables,
             )
         )
         owner = LockOwner(
@@ -76,7 +85,7 @@ def apply(
             rollout.roll_out(targets, playbook.rollout)
         finally:
             # Whatever happened: a journal without an end would say that the controller was killed.
-            recorder.record(RunEnded(run=run, outcome=recorder.report().outcome, time=setting.clock.now()))
+            recorder.record(run_ended(recorder.report(), setting.clock.now()))
     finally:
         recorder.end()
         journal.close()

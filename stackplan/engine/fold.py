@@ -77,6 +77,7 @@ def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = ()) -> Repo
         run=begun.run,
         started=begun.time,
         ended=None if ended is None else ended.time,
+        variables=begun.variables,
         diagnoses=diagnoses,
     )
 

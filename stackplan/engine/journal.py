@@ -3,6 +3,7 @@
 A crash can tear the last line and nothing else; a disk that fills up loses no line that was written.
 """
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -37,6 +38,8 @@ class Journal:
         except OSError as error:
             raise unusable(path, error) from error
         try:
+            # For as long as this controller lives: others tell by it whether the run goes on (`goes_on`).
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._write({"format": FORMAT})
         except OSError as error:
             self.close()
@@ -72,6 +75,23 @@ class Journal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def goes_on(path: Path) -> bool:
+    """Return whether the controller that writes this journal lives, by the flock that dies with it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def read(path: Path) -> tuple[Event, ...]:

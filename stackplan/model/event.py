@@ -3,7 +3,8 @@
 The engine only appends events; the journal, live progress and the report are folds over them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from stackplan.model.outcome import NodeOutcome, Reason
@@ -12,6 +13,8 @@ from stackplan.model.report import ActionReport, ConditionReport, NodeReport, Pl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
+    """`host` is the controller's. `variables` are those that have one value on all nodes, secrets as `***`."""
+
     run: str
     command: str
     playbook: PlaybookIdentity
@@ -19,6 +22,8 @@ class RunStarted:
     steps: tuple[str, ...]
     time: str
     operator: str
+    host: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +46,17 @@ class NodeProven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
-    """Recorded (and on disk) before the action starts."""
+    """Recorded (and on disk) before the action starts.
+
+    `recollection` is what was known before a step's first attempt (engine.recollection), for a controller that takes
+    the run up again; it was redacted before it was made. None for further attempts.
+    """
 
     node: str
     step: str
     action: ActionReport
     time: str
+    recollection: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +83,16 @@ class Reattached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Awaited:
+    """Something that an earlier controller started still runs on the node, and is waited for; `what` names it."""
+
+    node: str
+    what: str
+    time: str
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepEnded:
     node: str
     step: StepReport
@@ -93,19 +113,24 @@ class NodeEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
+    """`stopped_at` are the steps at which nodes stopped, each once."""
+
     run: str
     outcome: NodeOutcome
     time: str
+    stopped_at: tuple[str, ...] = ()
 
 
 Event: TypeAlias = (
     RunStarted
+    | RunResumed
     | NodeStarted
     | NodeProven
     | StepStarted
     | OutputSeen
     | ConnectionDropped
     | Reattached
+    | Awaited
     | StepEnded
     | NodeEnded
     | RunEnded
