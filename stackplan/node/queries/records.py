@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import os
-from typing import Any
+from typing import Any, Iterator
 
 from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries import _environment
@@ -98,14 +98,9 @@ class Walk:
             self._found("unreadable", name, entry + "/RECORD", str(getattr(error, "strerror", error)))
 
     def _record(self, text: str, name: str) -> None:
-        lines = text.replace("\r\n", "\n").split("\n")
-        # Splitting at commas is right, and fast, for all but the few paths that hold a comma or a quote.
-        rows = list(csv.reader(lines)) if '"' in text else [line.rsplit(",", 2) for line in lines]
-        for row in rows:
-            if len(row) != 3 or row[0].endswith(("/", ".pyc")) or "__pycache__/" in row[0]:
-                continue
+        for recorded, digest, size in recorded_rows(text):
             self.files += 1
-            self._file(row[0], row[1], row[2], name)
+            self._file(recorded, digest, size, name)
 
     def _file(self, recorded: str, digest: str, size: str, name: str) -> None:
         path = os.path.join(self._packages, recorded)
@@ -146,6 +141,16 @@ class Walk:
     def _found(self, kind: str, distribution: str, path: str, detail: str | None = None) -> None:
         row = {"distribution": distribution, "path": _shown(path), "detail": detail}
         self._findings.setdefault(kind, []).append(row)
+
+
+def recorded_rows(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield path, digest and size of the files that a RECORD names, compiled ones left out. Raise csv.Error."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    # Splitting at commas is right, and fast, for all but the few paths that hold a comma or a quote.
+    rows = list(csv.reader(lines)) if '"' in text else [line.rsplit(",", 2) for line in lines]
+    for row in rows:
+        if len(row) == 3 and not row[0].endswith(("/", ".pyc")) and "__pycache__/" not in row[0]:
+            yield row[0], row[1], row[2]
 
 
 def strewn(path: str) -> bool:

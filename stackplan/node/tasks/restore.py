@@ -1,0 +1,30 @@
+"""Put back what a run has written, as its snapshots have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackplan.node.restoration import restore
+from stackplan.node.snapshot import Refused, all_snapshots, state_of_node
+
+
+def perform(arguments: dict[str, Any]) -> int:
+    """Put back everything of which `run` has taken a snapshot as this user, and say of each thing what was done.
+
+    Exit status 1: something was not put back, or it is not proven that it is what it was; the others are all the same.
+    """
+    status = 0
+    for snapshot in all_snapshots(arguments.get("state") or state_of_node(), arguments["run"]):
+        if snapshot.told() is None:
+            # Killed while it was taken: the action had not begun, so there is nothing to put back.
+            snapshot.discard()
+            continue
+        try:
+            print(restore(snapshot), flush=True)
+        except Refused as error:
+            print(error, flush=True)
+            status = 1
+        except OSError as error:
+            print(f"{snapshot.path} was not put back: {error.filename or snapshot.path}: {error.strerror}", flush=True)
+            status = 1
+    return status
