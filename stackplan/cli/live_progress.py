@@ -14,12 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from stackplan.model.event import (
+    Awaited,
     ConnectionDropped,
     Event,
     NodeEnded,
     NodeStarted,
     OutputSeen,
     Reattached,
+    RunResumed,
     RunStarted,
     StepEnded,
     StepStarted,
@@ -41,6 +43,9 @@ class Row:
     step: str = ""
     done: int = 0
     output: str = ""
+
+
+_WORTH_A_LINE = (ConnectionDropped, Reattached, Awaited, StepEnded, NodeEnded)
 
 
 class LiveProgress(AbstractContextManager["LiveProgress"]):
@@ -73,7 +78,7 @@ class LiveProgress(AbstractContextManager["LiveProgress"]):
     def __call__(self, event: Event) -> None:
         with self._lock:
             self._take(event)
-        if isinstance(event, (ConnectionDropped, Reattached, StepEnded, NodeEnded)) and (line := plain_line(event)):
+        if isinstance(event, _WORTH_A_LINE) and (line := plain_line(event)):
             self.say(line)
 
     def say(self, text: str) -> None:
@@ -112,7 +117,7 @@ class LiveProgress(AbstractContextManager["LiveProgress"]):
 
     def _take(self, event: Event) -> None:
         match event:
-            case RunStarted(nodes=nodes):
+            case RunStarted(nodes=nodes) | RunResumed(nodes=nodes):
                 self._nodes = len(nodes)
             case NodeStarted(node=node, steps=steps):
                 self._rows[node] = Row(len(steps), self._monotonic(), step="looking")

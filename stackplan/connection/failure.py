@@ -16,11 +16,15 @@ ConnectionFailure
     NodeProgramFailed       the node program could not do what it was asked
     Locked                  another run holds the node
         LeftOver            what an earlier run started lives on without it
+        RunGoesOn           the run that is to be taken up again still has a controller
+    LockBroken              somebody broke the lock of this run while it was away
 """
 
 from collections.abc import Mapping
 
+from stackplan.connection.holders import LivingJob
 from stackplan.connection.lock_owner import LockOwner
+from stackplan.model.quantity import duration_text
 
 _MOST_PRINTED = 2000
 _MOST_PROCESSES = 5
@@ -109,16 +113,61 @@ class NodeProgramFailed(ConnectionFailure):
 
 
 class Locked(ConnectionFailure):
-    """`owner` None: the node does not say who holds it."""
+    """`owner` None: the node does not say who holds it. `jobs` are what runs there of that run.
 
-    def __init__(self, owner: LockOwner | None) -> None:
+    Not `attended`: its controller is gone, and only what it had started holds the node.
+    """
+
+    def __init__(
+        self,
+        owner: LockOwner | None,
+        *,
+        age_s: float | None = None,
+        attended: bool = True,
+        jobs: tuple[LivingJob, ...] = (),
+    ) -> None:
         self.owner = owner
+        self.attended = attended
+        self.jobs = jobs
+        age = "" if age_s is None else f", for {duration_text(age_s)}"
         held = (
-            f"by run {owner.run} of {owner.operator} on {owner.host} (playbook {owner.playbook}, since {owner.time})"
+            f"by run {owner.run} of {owner.operator} on {owner.host} "
+            f"(playbook {owner.playbook}, since {owner.time}{age})"
             if owner
             else "by another run"
         )
-        super().__init__(f"the node is locked {held}", "wait until that run has ended")
+        gone = "" if attended else "; its controller is gone"
+        running = "; ".join(job.text for job in jobs) or "nothing runs there at the moment"
+        super().__init__(f"the node is locked {held}{gone}; {running}", _way_out(owner, attended=attended))
+
+
+def _way_out(owner: LockOwner | None, *, attended: bool) -> str:
+    if attended or owner is None:
+        return "wait until that run has ended; `stackplan unlock` ends what it runs there and breaks the lock"
+    return (
+        f"`stackplan resume {owner.run}` takes that run up again; `stackplan unlock` ends what it runs there and breaks "
+        "the lock"
+    )
+
+
+class RunGoesOn(Locked):
+    """The journal of the run is held by a controller that lives."""
+
+    def __init__(self, run: str, controller: str) -> None:
+        super().__init__(None)
+        self.summary = f"run {run} is still going on: {controller} works on it"
+        self.remedy = "wait until it has ended, or end it there with Ctrl-C"
+        self.args = (self.summary,)
+
+
+class LockBroken(ConnectionFailure):
+    """`by` names who broke the lock, as far as the node knows."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(
+            f"the lock that this run held on the node was broken by {by} while the connection was away",
+            "ask them why, then take the run up again",
+        )
 
 
 class LeftOver(Locked):
@@ -130,12 +179,10 @@ class LeftOver(Locked):
         self.processes = dict(processes)
         named = ", ".join(f"{name} ({pid})" for pid, name in sorted(self.processes.items())[:_MOST_PROCESSES])
         more = len(self.processes) - _MOST_PROCESSES
-        # RUN.NODE.STEP.ATTEMPT, where a node's name alone may hold further dots
-        run, *_, step, _ = job.split(".") if job.count(".") > 1 else (job, job, "")
+        run, step = job.split(".", 1)[0], LivingJob(job=job).step
         self.summary = (
             f"the action of step `{step}` of run {run} still runs on the node, although its supervisor was killed: "
             f"{named}{f' and {more} more' if more > 0 else ''}"
         )
         numbers = " ".join(str(pid) for pid in sorted(self.processes))
-        self.remedy = f"wait until it has ended, or end it on the node: `kill {numbers}`"
-        self.args = (self.summary,)
+        self.remedy = f"wait until it has ended, or end it: `stackplan unlock`, or on the node `kill {numbers}`"self.args = (self.summary,)

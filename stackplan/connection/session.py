@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from stackplan.connection import wire
-from stackplan.connection.failure import ConnectionLost, LeftOver, Locked, NodeProgramFailed
+from stackplan.connection.failure import ConnectionLost, LeftOver, LockBroken, Locked, NodeProgramFailed
 from stackplan.connection.handshake import Greeting, Opened, open_program
+from stackplan.connection.holders import Holders, number, read_holders, read_jobs, read_processes
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.mailbox import Mailbox
 from stackplan.connection.stream import ByteStream
 from stackplan.model.facts import Answer, Query
-from stackplan.model.job import Ending, Lost, NotStarted, Work
+from stackplan.model.job import Absent, Ended, Ending, Lost, NotStarted, Running, Vanished, Whereabouts, Work
 
 # The node program is heard every 5 s while it is asked something; it may be slow, but not for this long.
 SILENCE_S = 45.0
@@ -116,15 +117,25 @@ class Session:
         """Ask for the end of a job: TERM first, KILL after `grace_s`; a watch tells how it ended."""
         self._exchange({"terminate": {"job": name, "grace_s": grace_s}})
 
-    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None) -> str | None:
+    def find(self, name: str) -> Whereabouts:
+        """Return what became of a job that may have been started. Raise ConnectionLost, NodeProgramFailed."""
+        reply = self._exchange({"find": {"job": name}})
+        if "error" in reply:
+            raise NodeProgramFailed(str(reply["error"]))
+        return self._read(_found, reply)
+
+    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None, *, again: bool = False) -> str | None:
         """Hold the node for a run until nothing of it is alive there. Raise Locked, LeftOver, NodeProgramFailed.
 
-        `began` is what the node's history is to say of it; return why that could not be written, or None.
+        `began` is what the node's history is to say of it; return why that could not be written, or None. `again`: it
+        was held before this connection; raise LockBroken where somebody broke it meanwhile.
         """
         record = {} if began is None else {"record": dict(began)}
-        reply = self._exchange({"lock": owner.plain(), **record})
+        reply = self._exchange({"lock": owner.plain(), **record, **({"again": True} if again else {})})
         if "held_by" in reply:
-            raise Locked(LockOwner.read(reply["held_by"]))
+            raise self._read(_locked, reply)
+        if "broken_by" in reply:
+            raise LockBroken(_who(reply["broken_by"]))
         if "left_over" in reply:
             raise self._read(_left_over, reply)
         if "locked" not in reply:
@@ -136,6 +147,22 @@ class Session:
     def record(self, entry: Mapping[str, object]) -> str | None:
         """Add an entry to the node's history; return why it could not be written, or None. Raise ConnectionLost."""
         return _unrecorded(self._exchange({"record": dict(entry)}))
+
+    def holders(self) -> Holders:
+        """Return who holds the node and what lives there of runs; nothing is changed. Raise ConnectionLost."""
+        reply = self._exchange({"holders": {}})
+        if "error" in reply:
+            raise NodeProgramFailed(str(reply["error"]))
+        return self._read(_holders, reply)
+
+    def break_lock(self, by: Mapping[str, str], grace_s: float | None) -> None:
+        """Ask everything that holds the node to end, and KILL after `grace_s`; None: KILL now. `holders` tells when.
+
+        `by` says who does that, for the run that is ended. Raise ConnectionLost, NodeProgramFailed.
+        """
+        reply = self._exchange({"break": {"by": dict(by), "grace_s": grace_s}})
+        if "error" in reply:
+            raise NodeProgramFailed(str(reply["error"]))
 
     def close(self) -> None:
         """End the node program; jobs go on under their supervisors."""
@@ -170,6 +197,45 @@ def _started(reply: dict[str, Any]) -> Started:
         raise wire.ReplyInvalid("a start was expected")
     pid = told.get("pid")
     return Started(pid if isinstance(pid, int) else None, str(told.get("spool")))
+
+
+def _locked(reply: dict[str, Any]) -> Locked:
+    try:
+        return Locked(
+            LockOwner.read(reply["held_by"]),
+            age_s=number(reply.get("age_s")),
+            attended=bool(reply.get("attended", True)),
+            jobs=read_jobs(reply.get("jobs")),
+        )
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise wire.ReplyInvalid("who holds the node was expected") from error
+
+
+def _holders(reply: dict[str, Any]) -> Holders:
+    try:
+        return read_holders(reply["holders"])
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise wire.ReplyInvalid("who holds the node was expected") from error
+
+
+def _who(by: Any) -> str:
+    found = by if isinstance(by, dict) else {}
+    return f"{found.get('operator') or 'somebody'} on {found.get('host') or 'another host'}"
+
+
+def _found(reply: dict[str, Any]) -> Whereabouts:
+    try:
+        told = reply["found"]
+        if "absent" in told:
+            return Absent()
+        if "running" in told:
+            return Running(number(told["running"].get("age_s")))
+        if "ended" in told:
+            return Ended(wire.ending(told["ended"]))
+        vanished = told["vanished"]
+        return Vanished(str(vanished["why"]), read_processes(vanished.get("processes")))
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise wire.ReplyInvalid("what became of a job was expected") from error
 
 
 def _unrecorded(reply: dict[str, Any]) -> str | None:

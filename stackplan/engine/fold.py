@@ -10,6 +10,7 @@ from stackplan.model.event import (
     NodeProven,
     NodeStarted,
     RunEnded,
+    RunResumed,
     RunStarted,
     StepEnded,
     StepStarted,
@@ -61,6 +62,8 @@ def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = ()) -> Repo
             case RunStarted():
                 begun = event
                 nodes = {node: _NodeSoFar(event.steps) for node in event.nodes}
+            case RunResumed():
+                ended = None
             case RunEnded():
                 ended = event
             case _:
@@ -85,8 +88,10 @@ def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = ()) -> Repo
 def _take(so_far: _NodeSoFar, event: Event) -> None:
     match event:
         case NodeStarted():
+            # Taken again by a run that was resumed: what it had come to is over, what was told of its steps is not.
             so_far.started = event
             so_far.steps = event.steps
+            so_far.ended = None
         case NodeProven():
             so_far.preconditions = event.preconditions
         case StepStarted():

@@ -14,7 +14,7 @@ T = TypeVar("T")
 # it, and a short secret must not make two nodes one.
 _STRUCTURE = frozenset(
     {"node", "nodes", "step", "steps", "id", "run", "stopped_at", "wave", "kind", "code", "path", "sha256", "revision"}
-    | {"time", "started", "ended"}
+    | {"time", "started", "ended", "recollection"}
 )
 
 

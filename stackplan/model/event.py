@@ -13,7 +13,10 @@ from stackplan.model.report import ActionReport, ConditionReport, NodeReport, Pl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """`host` is the controller's. `variables` are those that have one value on all nodes, secrets as `***`."""
+    """`host` is the controller's, `pid` its process there.
+
+    `variables` are those that have one value on all nodes, secrets as `***`.
+    """
 
     run: str
     command: str
@@ -23,7 +26,20 @@ class RunStarted:
     time: str
     operator: str
     host: str | None = None
+    pid: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed:
+    """Another controller, process `pid` on `host`, takes the run up again; its former end does not count any longer."""
+
+    run: str
+    nodes: tuple[str, ...]
+    time: str
+    operator: str
+    host: str | None = None
+    pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,3 +105,32 @@ class NotStarted:
 
 
 Ending: TypeAlias = Exited | Signalled | TimedOut | Interrupted | Lost | NotStarted
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The node has no record of it: it was never started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Its supervisor lives; `age_s` None where the node does not know since when."""
+
+    age_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """It was started, and neither an ending nor a supervisor is there; `processes` of it may live on."""
+
+    why: str
+    processes: Mapping[int, str] = field(default_factory=dict)
+
+
+Whereabouts: TypeAlias = Absent | Running | Ended | Vanished
+"""What became of a job that may have been started."""

@@ -1,6 +1,7 @@
 """What happens, one line an occurrence, for logs and for terminals without a moving display; pure."""
 
 from stackplan.model.event import (
+    Awaited,
     ConnectionDropped,
     Event,
     NodeEnded,
@@ -9,6 +10,7 @@ from stackplan.model.event import (
     OutputSeen,
     Reattached,
     RunEnded,
+    RunResumed,
     RunStarted,
     StepEnded,
     StepStarted,
@@ -28,6 +30,8 @@ def plain_line(event: Event) -> str | None:
     match event:
         case RunStarted(run=run, command=command, playbook=playbook, nodes=nodes):
             line = f"run {safe(run)}: {command} {safe(playbook.name)} on {counted(len(nodes), 'node')}"
+        case RunResumed(run=run):
+            line = f"run {safe(run)}: taken up again"
         case NodeStarted(node=node, wave=wave):
             line = f"{safe(node)}: started, wave {wave}"
         case NodeProven(node=node, preconditions=conditions):
@@ -35,10 +39,8 @@ def plain_line(event: Event) -> str | None:
             line = f"{safe(node)}: {counted(unmet, 'precondition')} of the playbook not held" if unmet else None
         case StepStarted(node=node, step=step, action=action):
             line = f"{safe(node)}: {safe(step)}: {first_line(action.command) or safe(action.kind)}"
-        case ConnectionDropped(node=node, why=why):
-            line = f"{safe(node)}: connection lost, reconnecting: {safe(why, LINE)}"
-        case Reattached(node=node):
-            line = f"{safe(node)}: connected again"
+        case ConnectionDropped() | Reattached() | Awaited():
+            line = _while_nothing_moves(event)
         case StepEnded(node=node, step=report):
             line = f"{safe(node)}: {safe(report.id)}: {ended(report)}"
         case NodeEnded(node=node, report=node_report):
@@ -50,6 +52,16 @@ def plain_line(event: Event) -> str | None:
         case OutputSeen() | RunEnded():
             line = None
     return line
+
+
+def _while_nothing_moves(event: ConnectionDropped | Reattached | Awaited) -> str:
+    match event:
+        case ConnectionDropped(node=node, why=why):
+            return f"{safe(node)}: connection lost, reconnecting: {safe(why, LINE)}"
+        case Reattached(node=node):
+            return f"{safe(node)}: connected again"
+        case Awaited(node=node, what=what):
+            return f"{safe(node)}: waiting: {safe(what, LINE)}"
 
 
 def last_line(event: OutputSeen) -> str | None:

@@ -30,7 +30,8 @@ def test_a_node_is_held_by_one_run(open_session: Callable[..., Session]) -> None
     first.lock(MINE)
     first.lock(MINE)
     with pytest.raises(
-        Locked, match=r"by run 4f2a of ops on desk \(playbook cuda13, since 2026-12-01T03:10:22Z\)"
+        Locked,
+        match=r"by run 4f2a of ops on desk \(playbook cuda13, since 2026-12-01T03:10:22Z, for 0\.\d s\); nothing runs",
     ) as it:
         second.lock(OTHER)
     assert it.value.owner == MINE
@@ -190,7 +191,7 @@ def test_an_action_that_outlives_its_supervisor_keeps_other_runs_out(
         "the action of step `torch` of run 4f2a still runs on the node, although its supervisor was killed: "
         f"sh ({action})"
     )
-    assert failure.value.remedy == f"wait until it has ended, or end it on the node: `kill {action}`"
+    assert failure.value.remedy == f"wait until it has ended, or end it: `stackplan unlock`, or on the node `kill {action}`"
     # The run itself may come back to say that its job is lost.
     third = open_session()
     third.lock(MINE)
