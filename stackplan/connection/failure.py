@@ -145,8 +145,8 @@ def _way_out(owner: LockOwner | None, *, attended: bool) -> str:
     if attended or owner is None:
         return "wait until that run has ended; `stackplan unlock` ends what it runs there and breaks the lock"
     return (
-        f"`stackplan resume {owner.run}` takes that run up again; `stackplan unlock` ends what it runs there and breaks "
-        "the lock"
+        f"`stackplan resume {owner.run}` takes that run up again; `stackplan unlock` ends what it runs there "
+        "and breaks the lock"
     )
 
 
@@ -185,4 +185,5 @@ class LeftOver(Locked):
             f"{named}{f' and {more} more' if more > 0 else ''}"
         )
         numbers = " ".join(str(pid) for pid in sorted(self.processes))
-        self.remedy = f"wait until it has ended, or end it: `stackplan unlock`, or on the node `kill {numbers}`"self.args = (self.summary,)
+        self.remedy = f"wait until it has ended, or end it: `stackplan unlock`, or on the node `kill {numbers}`"
+        self.args = (self.summary,)
