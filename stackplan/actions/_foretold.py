@@ -9,6 +9,9 @@ from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 READ_UP_TO = 1024 * 1024
 """As much of a file as the query `file` gives the content of."""
 
+_OPEN = ("command", "python_value", "imports", "disk", "http", "port", "service")
+"""Questions whose answers may rest on a path that they do not name."""
+
 
 def at_or_below(facts: Facts, *paths: str) -> Iterator[Query]:
     """Yield the questions that name one of `paths`, or something below it, as they were asked or as they were read."""
@@ -26,6 +29,11 @@ def _within(value: object, paths: tuple[str, ...]) -> bool:
 def left_open(facts: Facts, *paths: str, why: str) -> dict[Query, Answer]:
     """Return, to every question about `paths` or what is below, that the answer is not known."""
     return dict.fromkeys(at_or_below(facts, *paths), Unknown(why))
+
+
+def reach(facts: Facts, *paths: str) -> frozenset[Query]:
+    """Return the questions whose answers may change with what stands at `paths` or below."""
+    return frozenset((*at_or_below(facts, *paths), *(query for query in facts.answers if query.kind in _OPEN)))
 
 
 def sha256(content: bytes) -> str:

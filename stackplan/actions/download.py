@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackplan.actions._foretold import of_file
+from stackplan.actions._foretold import of_file, reach
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import read_mode, read_path, refusal, stated, target_query, target_state, told
 from stackplan.actions._transfer_failures import explain_transfer
@@ -64,6 +64,10 @@ class Download(ActionKind):
 
     def implied(self) -> tuple[Condition, ...]:
         return stated(self.arguments, path=self.path, sha256=self.sha256, mode=self.mode)
+
+    def reach(self, facts: Facts) -> frozenset[Query] | None:
+        path = told(facts[target_query(self.path, follow=True)]).get("path")
+        return reach(facts, self.path, str(path)) if path is not None else None
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
         query = target_query(self.path, follow=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackplan.actions._foretold import of_file, sha256
+from stackplan.actions._foretold import of_file, reach, sha256
 from stackplan.actions._target import read_mode, read_path, refusal, stated, target_query, target_state, told
 from stackplan.actions._text_diff import diff, open_to_all
 from stackplan.model.arguments import Arguments, Value
@@ -98,6 +98,10 @@ class File(ActionKind):
         about = told(facts[target_query(self.path, follow=True)])
         same = about.get("sha256") == sha256(self._bytes)
         return (self._content_query,) if about.get("kind") == "file" and self._may_be_shown(about) and not same else ()
+
+    def reach(self, facts: Facts) -> frozenset[Query] | None:
+        path = told(facts[target_query(self.path, follow=True)]).get("path")
+        return reach(facts, self.path, str(path)) if path is not None else None
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
         answer = facts[target_query(self.path, follow=True)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackplan.actions._foretold import left_open
+from stackplan.actions._foretold import left_open, reach
 from stackplan.actions._target import read_path, refusal, stated, target_query, target_state, told
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State, differences
@@ -60,6 +60,10 @@ class Symlink(ActionKind):
         # The node knows what `~` is; a condition compares the link's own text.
         target = None if self.target.startswith("~") else self.target
         return stated(self.arguments, path=self.path, type="symlink", target=target)
+
+    def reach(self, facts: Facts) -> frozenset[Query] | None:
+        path = told(facts[target_query(self.path, follow=False)]).get("path")
+        return reach(facts, self.path, str(path)) if path is not None else None
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
         query = target_query(self.path, follow=False)

@@ -1,7 +1,7 @@
 """From a playbook to bound steps: kinds found, arguments read, questions known. Pure; imports model only."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeAlias
 
 from stackplan.engine.guard import guarded, trouble
@@ -86,6 +86,10 @@ class BoundStep:
             lambda: self.action.predict(facts.seen_by(self.step.user)),
             lambda error: Unknown(trouble(self.step.action.kind, error)),
         )
+
+    def reach(self, facts: Facts) -> frozenset[Query] | None:
+        """Return the questions whose answers the action can change, whatever it does; None where that is any."""
+        return guarded(lambda: self.action.reach(facts.seen_by(self.step.user)), lambda _: None)
 
     def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
         """Return what the action has to say of the node ahead of its run; none of it stops anything."""
@@ -195,14 +199,31 @@ def _bind_step(step: Step, wrong: list[Diagnosis]) -> BoundStep | None:
     if action is None:
         return None
     implied = _bind_all(action.implied(), step.user, wrong)
-    stated = [bound.kind for bound in post if bound.kind is not None]
+    stated = tuple(kind for bound in post for kind in _stated(bound))
     return BoundStep(
         step=step,
         action=action,
         action_queries=unique([query.asked_by(step.user) for query in action.queries()]),
         pre=pre,
-        post=post + tuple(bound for bound in implied if bound.kind not in stated),
+        post=post + tuple(it for it in implied if not any(_covers(kind, it.kind) for kind in stated)),
     )
+
+
+def _stated(condition: BoundCondition) -> Iterator[ConditionKind]:
+    """Yield what a condition states for certain: its kind, or all operands of an `all`."""
+    if condition.kind is not None:
+        yield condition.kind
+    elif condition.condition.combination is Combination.ALL:
+        for operand in condition.operands:
+            yield from _stated(operand)
+
+
+def _covers(stated: object, implied: object) -> bool:
+    """Return whether a kind implies nothing beyond what is stated: each argument that it has is the same there."""
+    if type(stated) is not type(implied) or not is_dataclass(implied):
+        return stated == implied
+    arguments = [(getattr(implied, it.name), getattr(stated, it.name)) for it in fields(implied)]
+    return all(ours is None or ours == theirs for ours, theirs in arguments)
 
 
 def _read_action(step: Step, wrong: list[Diagnosis]) -> ActionKind | None:
@@ -211,7 +232,7 @@ def _read_action(step: Step, wrong: list[Diagnosis]) -> ActionKind | None:
         wrong.append(_no_kind("action", step.action.kind, ACTIONS.words(), step.action.at).in_step(step.id))
         return None
     try:
-        return read(found, step.action.arguments)
+        return read(found, replace(step.action.arguments, step_environment=step.environment))
     except Invalid as error:
         wrong.extend(diagnosis.in_step(step.id) for diagnosis in error.diagnoses)
         return None

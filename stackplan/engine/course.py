@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from stackplan.engine.bind import AnyStep, BoundCondition, BoundStep, SkippedStep, unique
-from stackplan.engine.forecast import Standing, at_rest, foresee
+from stackplan.engine.forecast import at_rest, foresee
 from stackplan.engine.foresight import Breach, no_longer
 from stackplan.engine.outlook import Outlook
+from stackplan.engine.standing import Standing
 from stackplan.engine.wording import regression_text
 from stackplan.model.facts import Query
 from stackplan.model.outcome import Reason, StepOutcome
@@ -49,7 +50,7 @@ class Course:
         found: list[tuple[Query, ...]] = []
         for step in ahead:
             resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook)
-            wanted = isinstance(step, BoundStep) and (resting or self.standing.failing is None)
+            wanted = isinstance(step, BoundStep) and self.standing.failing is None
             found.append(self._forecasts(step) if isinstance(step, BoundStep) and wanted else ())
             if not resting:
                 break
@@ -83,9 +84,10 @@ class Course:
         longer hold then is held against the step that it belongs to.
         """
         plans = list(self.plans)
-        for it in self.costly if self.standing.doubt is None else ():
+        for it in self.costly if self.standing.failing is None else ():
             report = plans[it.index].report
-            if report.outcome is StepOutcome.WOULD_FAIL or not self.outlook.moves(it.condition):
+            open_ = report.outcome is StepOutcome.WOULD_FAIL or self.standing.doubt(it.condition.queries) is not None
+            if open_ or not self.outlook.moves(it.condition):
                 continue
             if culprits := no_longer([it.condition], it.then, self.outlook):
                 broke = Breach(report.id, culprits).report()

@@ -1,19 +1,30 @@
 """What would become of one step on a node that looks as the steps before will leave it. Pure; imports model only.
 
-What a step of unknown effect may change cannot be held against a later one: there the forecast is `unknown`, never
-`would-fail`. Nor can an answer that may have gone stale: only what predictions speak of, or what nothing has touched,
-is said not to hold.
+What a step of unknown effect may change is neither held against a later one nor counted for it: there the forecast is
+`unknown`, neither `would-fail` nor `satisfied`. Nor is an answer held against it that may have gone stale: only what
+predictions speak of, or what nothing has touched, is said not to hold.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundStep
-from stackplan.engine.foresight import Breach, breach, certain, endangered, left_open, proofs_at_turn, reports, unmet
+from stackplan.engine.foresight import (
+    Breach,
+    breach,
+    certain,
+    endangered,
+    left_open,
+    overcast,
+    proofs_at_turn,
+    reports,
+    unmet,
+)
 from stackplan.engine.guard import guarded
 from stackplan.engine.observe import Noting
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.prove import Proof, summed
+from stackplan.engine.standing import Cloud, Standing
 from stackplan.engine.wording import foretold_text, unmet_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
@@ -28,21 +39,6 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What the steps before leave behind: the first of unknown effect, the first that would fail; None without one."""
-
-    unforetold: str | None = None
-    failing: str | None = None
-
-    @property
-    def doubt(self) -> str | None:
-        """Why nothing certain can be said of the next step, or None when the outlook tells how it finds the node."""
-        if self.failing is not None:
-            return f"`{self.failing}` would fail before it"
-        return None if self.unforetold is None else f"`{self.unforetold}` would act before it"
-
-
-@dataclass(frozen=True, slots=True)
 class Forecast:
     """What would become of a step; what its action is foretold to do, if it would run and that is known; how things
     stand after it.
@@ -54,28 +50,26 @@ class Forecast:
 
 
 def at_rest(step: BoundStep, outlook: Outlook) -> bool:
-    """Return whether the step will have nothing to do when its turn comes: its action is then not run."""
+    """Return whether the step has nothing to do as far as is foretold: its action is then not run."""
     return not step.step.always and summed(outlook.prove(step.post)) is Status.HELD
 
 
 def foresee(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Collection[BoundStep]) -> Forecast:
     """Return what would become of the step, which comes after the steps `earlier`."""
     turn = Turn(step, outlook, standing)
-    if at_rest(step, outlook):
-        return turn.satisfied()
     if standing.failing is not None:
-        return turn.not_reached()
+        return turn.not_reached(standing.failing)
+    resting = at_rest(step, outlook)
+    if resting and turn.rests_surely:
+        return turn.satisfied()
     job, blind = _write_job(step, outlook)
     if not isinstance(job, CannotAct):
         turn = replace(turn, action=ActionReport(kind=step.step.action.kind, command=job.display or None))
+    if resting:
+        return turn.overcast(acts=isinstance(job, CannotAct) or bool(job.stages))
     if (stopped := turn.barred()) is not None:
         return stopped
-    if isinstance(job, CannotAct):
-        return turn.refused(job, blind=blind)
-    if not job.stages:
-        return turn.looked()
-    prediction = outlook.predict(step)
-    return turn.unforetold(prediction) if isinstance(prediction, Unknown) else turn.foretold(prediction, earlier)
+    return turn.refused(job, blind=blind) if isinstance(job, CannotAct) else turn.acted(job, earlier)
 
 
 def _write_job(step: BoundStep, outlook: Outlook) -> tuple[Job | CannotAct, bool]:
@@ -94,27 +88,49 @@ class Turn:
     standing: Standing
     action: ActionReport | None = None
 
+    @property
+    def doubt(self) -> str | None:
+        """Why the step may find another node than foretold: what a step before it may change; None without one."""
+        return self.standing.doubt(self.step.queries)
+
+    @property
+    def rests_surely(self) -> bool:
+        """Whether the postconditions hold whatever steps of unknown effect do."""
+        return summed(self._overcast(self.outlook.prove(self.step.post))) is Status.HELD
+
     def satisfied(self) -> Forecast:
         report = self._report(StepOutcome.SATISFIED, self.outlook.prove(self.step.post), predicted=())
-        if self.standing.doubt is None and (weak := self._too_weak()) is not None:
+        if self.doubt is None and (weak := self._too_weak()) is not None:
             report = replace(report, diagnoses=(weak,))
         return Forecast(report, self.standing)
 
-    def not_reached(self) -> Forecast:
-        report = self._report(StepOutcome.UNKNOWN, None, message=f"not reached: {self.standing.doubt}")
+    def not_reached(self, failing: str) -> Forecast:
+        why = f"`{failing}` would fail before it"
+        post = tuple(left_open(proof, why) for proof in self.outlook.prove(self.step.post))
+        pre = tuple(left_open(proof, why) for proof in self.outlook.prove(self.step.pre))
+        report = self._report(StepOutcome.UNKNOWN, post, pre=pre, message=f"not reached: {why}")
         return Forecast(report, self.standing)
+
+    def overcast(self, *, acts: bool) -> Forecast:
+        """Return the forecast of a step that has nothing to do unless a step of unknown effect changes that."""
+        now = summed(self.outlook.prove_now(self.step.post)) is Status.HELD
+        post = self._overcast(self.outlook.prove(self.step.post))
+        why = self.standing.doubt([query for proof in unmet(post) for query in proof.condition.queries])
+        message = f"{'holds now' if now else 'foretold to hold'}; {why}"
+        report = self._report(StepOutcome.UNKNOWN, post, message=message)
+        return self._of_unknown_effect(report, sure=False) if acts else Forecast(report, self.standing)
 
     def barred(self) -> Forecast | None:
         """Return the forecast of a step that a precondition is certain to stop, or None."""
-        missing = unmet(self._pre())
-        if not certain(missing) or self.standing.doubt is not None:
+        missing = unmet(self._overcast(self._pre()))
+        if not certain(missing):
             return None
         report = self._report(StepOutcome.WOULD_FAIL, None, message=unmet_text(missing))
         return self._failing(replace(report, reason=Reason.PRECONDITION))
 
     def refused(self, refusal: CannotAct, *, blind: bool) -> Forecast:
         """Return the forecast of an action that cannot act on the node, as far as it is known how it will find it."""
-        doubt = self.standing.doubt or ("what it needs to know is not foretold" if blind else None)
+        doubt = self.doubt or ("what it needs to know is not foretold" if blind else None)
         if doubt is not None:
             report = self._report(StepOutcome.UNKNOWN, None, message=f"{refusal.summary}; {doubt}")
             return self._of_unknown_effect(report)
@@ -123,14 +139,22 @@ class Turn:
         report = self._report(StepOutcome.WOULD_FAIL, None, message=refusal.summary)
         return self._failing(replace(report, reason=Reason.PRECONDITION, diagnoses=(diagnosis,)))
 
+    def acted(self, job: Job, earlier: Collection[BoundStep]) -> Forecast:
+        """Return the forecast of an action that does its job."""
+        if not job.stages:
+            return self.looked()
+        prediction = self.outlook.predict(self.step)
+        return self.unforetold(prediction) if isinstance(prediction, Unknown) else self.foretold(prediction, earlier)
+
     def looked(self) -> Forecast:
         """Return the forecast of a step that only looks: nobody but earlier steps can mend what it finds."""
-        post = proofs_at_turn(self.step.post, self.outlook)
+        found = proofs_at_turn(self.step.post, self.outlook)
+        post = self._overcast(found)
         report = self._report(StepOutcome.SATISFIED, post, predicted=())
-        if certain(unmet(post)) and self.standing.doubt is None:
+        if certain(unmet(post)):
             report = replace(report, outcome=StepOutcome.WOULD_FAIL, reason=Reason.POSTCONDITION)
             return self._failing(replace(report, message=unmet_text(unmet(post))))
-        if missing := unmet((*self._pre(), *post)):
+        if missing := unmet((*self._pre(), *found)) or unmet(post):
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(unmet_text(missing)))
         return Forecast(report, self.standing)
 
@@ -152,7 +176,11 @@ class Turn:
         post = after.prove_surely(self.step.post)
         acts = summed(self.outlook.prove(self.step.post)) is not Status.HELD
         outcome = StepOutcome.WOULD_CHANGE if acts else StepOutcome.WOULD_RUN
-        report = replace(self._report(outcome, post, predicted=prediction.changes), details=prediction.details)
+        report = replace(
+            self._report(outcome, self._after_acting(post, after, prediction), predicted=prediction.changes),
+            details=prediction.details,
+            message=None if self.doubt is None else f"as things stand now; {self.doubt}",
+        )
         broken = breach(earlier, self.outlook, after, prediction)
         if (reason := _reason(prediction, post, broken)) is not None:
             failure = _Failure(reason, prediction, after, unmet(post), broken)
@@ -168,7 +196,7 @@ class Turn:
     def _would_fail(self, report: StepReport, failure: "_Failure") -> Forecast:
         """Return the forecast of a failure; of one that an earlier step of unknown effect may prevent, `unknown`."""
         report = replace(report, diagnoses=(*report.diagnoses, *self._diagnose(failure)))
-        if self.standing.doubt is not None:
+        if self.doubt is not None:
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(failure.message))
             return Forecast(report, self.standing, failure.prediction)
         broke = failure.broken.report() if failure.broken and failure.reason is Reason.REGRESSION else None
@@ -232,26 +260,50 @@ class Turn:
         return replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(unmet_text(missing)))
 
     def _doubtful(self, message: str) -> str:
-        return f"{message}; {self.standing.doubt}" if self.standing.doubt else message
+        return f"{message}; {self.doubt}" if self.doubt else message
 
     def _failing(self, report: StepReport) -> Forecast:
         return Forecast(report, replace(self.standing, failing=report.id))
 
-    def _of_unknown_effect(self, report: StepReport) -> Forecast:
-        standing = replace(self.standing, unforetold=self.standing.unforetold or report.id)
-        return Forecast(report, standing)
+    def _of_unknown_effect(self, report: StepReport, *, sure: bool = True) -> Forecast:
+        reach = self.outlook.recall("reach", self.step, self.step.reach)
+        return Forecast(report, self.standing.under(Cloud(report.id, reach, sure)))
+
+    def _overcast(self, proofs: Collection[Proof]) -> tuple[Proof, ...]:
+        """Return how conditions stand at the step's turn, unknown where steps of unknown effect may change that."""
+        return tuple(overcast(it, self.outlook, self.standing.clouded(it.condition.queries)) for it in proofs)
+
+    def _after_acting(self, post: Collection[Proof], after: Outlook, prediction: Prediction) -> tuple[Proof, ...]:
+        """Return how conditions stand after the action. In doubt that counts which its own prediction brings about;
+        what the prediction does not bring about may still come of what was done before.
+        """
+        if (doubt := self.doubt) is None:
+            return tuple(post)
+        found = []
+        for proof in post:
+            clouded = self.standing.clouded(proof.condition.queries)
+            if proof.verdict.status is Status.NOT_HELD:
+                found.append(left_open(proof, self.standing.doubt(proof.condition.queries) or doubt))
+            elif all(query in prediction.answers for query in clouded):
+                found.append(proof)
+            else:
+                found.append(overcast(proof, after, clouded))
+        return tuple(found)
 
     def _report(
         self,
         outcome: StepOutcome,
         post: Collection[Proof] | None,
         *,
+        pre: Collection[Proof] | None = None,
         predicted: tuple[Change, ...] | None = None,
         message: str | None = None,
     ) -> StepReport:
-        """Return the report; `post` are the verdicts that are foretold, None where the action would not run."""
-        step, doubt = self.step.step, self.standing.doubt
-        reached = self.standing.failing is None
+        """Return the report. `post` are the verdicts that are foretold, None where the action would not run; `pre`
+        those at the step's turn, None where they follow from the outlook.
+        """
+        step = self.step.step
+        found = self._overcast(self._pre()) if pre is None else pre
         return StepReport(
             id=step.id,
             outcome=outcome,
@@ -261,8 +313,8 @@ class Turn:
             action=self.action,
             predicted=predicted,
             conditions=(
-                *reports(Phase.PRE, self.step.pre, self.outlook, self._pre() if reached else None, doubt),
-                *reports(Phase.POST, self.step.post, self.outlook, post, doubt),
+                *reports(Phase.PRE, self.step.pre, self.outlook, found),
+                *reports(Phase.POST, self.step.post, self.outlook, post),
             ),
             diagnoses=() if self.action is None else self.outlook.recall("notes", self.step, self.step.notes),
             message=message,

@@ -1,11 +1,12 @@
 """Conditions at an outlook: how they will stand, how that is reported, which of them a step would break. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.outlook import Outlook
-from stackplan.engine.prove import Proof, condition_report
+from stackplan.engine.prove import Proof, condition_report, evaluate
+from stackplan.model.facts import Answer, Query
 from stackplan.model.kind import Prediction
 from stackplan.model.outcome import Phase
 from stackplan.model.report import Broken, ConditionReport
@@ -46,6 +47,16 @@ def certain(proofs: Collection[Proof]) -> bool:
 def left_open(proof: Proof, why: str) -> Proof:
     """Return a proof of which the outcome is not known."""
     return Proof(proof.condition, unknown(proof.verdict.text, why=why, expected=proof.verdict.expected))
+
+
+def overcast(proof: Proof, outlook: Outlook, clouded: Mapping[Query, Answer]) -> Proof:
+    """Return how a condition stands if the `clouded` answers are not known; what is unknown anyway keeps its reason."""
+    if not clouded or proof.verdict.status is Status.UNKNOWN:
+        return proof
+    verdict = evaluate(proof.condition, outlook.facts.foreseen(clouded))
+    if verdict.status is Status.UNKNOWN and verdict.expected is None:
+        verdict = replace(verdict, expected=proof.verdict.expected)
+    return Proof(proof.condition, verdict)
 
 
 def breach(earlier: Collection[BoundStep], before: Outlook, after: Outlook, prediction: Prediction) -> Breach | None:
@@ -90,25 +101,14 @@ def reports(
     conditions: Collection[BoundCondition],
     outlook: Outlook,
     foretold: Collection[Proof] | None,
-    doubt: str | None,
 ) -> tuple[ConditionReport, ...]:
-    """Return how conditions stand now and, unless that is None, how they are foretold to stand.
-
-    In `doubt` nothing is said not to hold: an earlier step may still mend it.
-    """
+    """Return how conditions stand now and, unless that is None, how they are foretold to stand."""
     now = outlook.prove_now(conditions)
     if foretold is None:
         return tuple(condition_report(phase, proof) for proof in now)
     return tuple(
-        _foretold(condition_report(phase, proof), _in_doubt(then.verdict, doubt))
-        for proof, then in zip(now, foretold, strict=True)
+        _foretold(condition_report(phase, proof), then.verdict) for proof, then in zip(now, foretold, strict=True)
     )
-
-
-def _in_doubt(verdict: Verdict, doubt: str | None) -> Verdict:
-    if doubt is None or verdict.status is not Status.NOT_HELD:
-        return verdict
-    return unknown(verdict.text, why=doubt, expected=verdict.expected)
 
 
 def _foretold(report: ConditionReport, verdict: Verdict) -> ConditionReport:

@@ -148,6 +148,13 @@ class ActionKind(ABC):
         """
         return Unknown("its effects are not declared")
 
+    def reach(self, facts: Facts) -> frozenset[Query] | None:  # noqa: ARG002 - a default
+        """Return the questions, as `facts.answers` holds them, whose answers the action can change at all; None: any.
+
+        A plan holds to it where what the action does cannot be foretold.
+        """
+        return None
+
     def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
         """Return what of these facts may set nodes apart, by a name that is the same on every node ("uv")."""
         return {}

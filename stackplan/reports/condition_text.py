@@ -88,7 +88,7 @@ def _standing(condition: ConditionReport) -> str | None:
 def _unforetold(condition: ConditionReport) -> str | None:
     """Return how a condition stands now, and what it has to be."""
     if condition.status is Status.HELD:
-        return None
+        return "holds now"
     if condition.status is Status.UNKNOWN:
         return f"unknown: {safe(condition.why, 200)}" if condition.why else "unknown"
     now = _now(condition)
