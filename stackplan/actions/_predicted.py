@@ -123,7 +123,9 @@ class Scene:
             if query.kind in _NOT_OF_PACKAGES:
                 continue
             answer = self.facts.answers[query]
-            if self._concerns(query, answer) and (told := self._told(query, answer)) is not answer:
+            if concerns(query, answer, self.node, self.facts.user) and (
+                told := self._told(query, answer)
+            ) is not answer:
                 found[query] = told
         return found
 
@@ -177,23 +179,27 @@ class Scene:
             {**head, **({} if self._created else {k: known[k] for k in _HEAD if k in known})}, self.after.row("torch")
         )
 
-    def _concerns(self, query: Query, answer: Answer) -> bool:
-        """Return whether a question is about this environment or about something inside it."""
-        venv = self.node.venv
-        return any(path == venv or path.startswith(f"{venv}/") for path in self._paths(query, answer))
 
-    def _paths(self, query: Query, answer: Answer) -> Iterator[str]:
-        told = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
-        for key in ("path", "venv"):
-            if isinstance(found := told.get(key), str):
-                yield found
-        for key in ("venv", "python", "path", "prefix"):
-            text = query.arguments.get(key)
-            if isinstance(text, str):
-                # Another user's `~` is another folder.
-                yield self.node.expand(text).rstrip("/") if query.user == self.facts.user else text.rstrip("/")
-        if query.kind == "command" and self.node.venv in self.node.home.join(_words(query.arguments).split("~")):
-            yield self.node.venv
+def concerns(query: Query, answer: Answer, node: InstallerFacts, user: str | None) -> bool:
+    """Return whether a question is about the environment that `node` tells of, or about something inside it; `user`
+    is whose step it is.
+    """
+    venv = node.venv
+    return any(path == venv or path.startswith(f"{venv}/") for path in _paths(query, answer, node, user))
+
+
+def _paths(query: Query, answer: Answer, node: InstallerFacts, user: str | None) -> Iterator[str]:
+    told = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
+    for key in ("path", "venv"):
+        if isinstance(found := told.get(key), str):
+            yield found
+    for key in ("venv", "python", "path", "prefix"):
+        text = query.arguments.get(key)
+        if isinstance(text, str):
+            # Another user's `~` is another folder.
+            yield node.expand(text).rstrip("/") if query.user == user else text.rstrip("/")
+    if query.kind == "command" and node.venv in node.home.join(_words(query.arguments).split("~")):
+        yield node.venv
 
 
 _NOT_OF_PACKAGES = ("dry_run", "disk")

@@ -9,7 +9,7 @@ from stackplan.actions._install_failures import explain_failure
 from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
 from stackplan.actions._invocation import Invocation, listing
 from stackplan.actions._outlook import Means, Outlook, outlook, question
-from stackplan.actions._predicted import Scene
+from stackplan.actions._predicted import Scene, concerns
 from stackplan.actions._target import told
 from stackplan.actions._wishes import Installer, Wishes, read_wishes
 from stackplan.model.arguments import Arguments
@@ -21,6 +21,9 @@ from stackplan.model.facts import Facts, Known, Query, Unknown
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.outcome import Reason
+
+_OPEN = ("command", "python_value", "disk", "http", "port", "service")
+"""Questions whose answers may rest on an environment that they do not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,18 @@ class PythonPackages(ActionKind):
         at = self.arguments.at
         arguments = Arguments({"venv": self.wishes.venv}, at, {("venv",): self.arguments.place("venv")})
         return (Condition(kind="environment_intact", arguments=arguments, at=at),)
+
+    def reach(self, facts: Facts) -> frozenset[Query] | None:
+        """Return the questions about the environment, and those whose answers may rest on it or its size."""
+        answer = facts[self._installer_query()]
+        if not isinstance(answer, Known):
+            return None
+        node = installer_facts(answer)
+        return frozenset(
+            query
+            for query in facts.answers
+            if query.kind in _OPEN or concerns(query, facts.answers[query], node, facts.user)
+        )
 
     def traits(self, facts: Facts) -> Mapping[str, str]:
         node, environment = (
