@@ -49,9 +49,10 @@ class _NodeSoFar:
     ended: NodeEnded | None = None
 
 
-def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = ()) -> Report:
+def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = (), *, going_on: bool = False) -> Report:
     """Return the report of a run from its events, whether it ended or not; the last word on a step counts.
 
+    What has no end is pending where the controller is known to be `going_on`, and lost or interrupted else.
     Raise ValueError when no run starts among them.
     """
     begun: RunStarted | None = None
@@ -71,7 +72,7 @@ def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = ()) -> Repo
                     _take(nodes[event.node], event)
     if begun is None:
         raise ValueError("no run starts among these events")
-    reports = tuple(_node_report(node, so_far) for node, so_far in nodes.items())
+    reports = tuple(_node_report(node, so_far, going_on=going_on) for node, so_far in nodes.items())
     return Report(
         command=begun.command,
         outcome=worst(report.outcome for report in reports) if ended is None else ended.outcome,
@@ -105,7 +106,9 @@ def _take(so_far: _NodeSoFar, event: Event) -> None:
             pass
 
 
-def _node_report(node: str, so_far: _NodeSoFar) -> NodeReport:
+def _node_report(node: str, so_far: _NodeSoFar, *, going_on: bool) -> NodeReport:
+    if going_on and so_far.ended is None:
+        return _node_at_work(node, so_far)
     steps = tuple(_step_report(step, so_far) for step in so_far.steps)
     wave = None if so_far.started is None else so_far.started.wave
     if so_far.ended is not None:
@@ -127,6 +130,26 @@ def _node_report(node: str, so_far: _NodeSoFar) -> NodeReport:
         reason=Reason.INTERRUPTED if running is None else Reason.LOST,
         message="the controller ended before the node did" if running is None else _NO_END,
         summary=so_far.started.summary,
+        preconditions=so_far.preconditions,
+    )
+
+
+def _node_at_work(node: str, so_far: _NodeSoFar) -> NodeReport:
+    """Return the report of a node of a run that goes on; its turn may be still to come."""
+    running = so_far.running
+    steps = [so_far.reports.get(step) or StepReport(id=step, outcome=StepOutcome.NOT_REACHED) for step in so_far.steps]
+    if running is not None:
+        since = f"runs since {running.time}"
+        now = StepReport(id=running.step, outcome=StepOutcome.UNKNOWN, action=running.action, message=since)
+        steps = [now if step.id == running.step else step for step in steps]
+    message = "its turn is still to come" if so_far.started is None else "the run goes on here"
+    return NodeReport(
+        node=node,
+        outcome=NodeOutcome.PENDING,
+        steps=tuple(steps),
+        wave=None if so_far.started is None else so_far.started.wave,
+        message=message,
+        summary=None if so_far.started is None else so_far.started.summary,
         preconditions=so_far.preconditions,
     )
 

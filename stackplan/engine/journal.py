@@ -112,7 +112,7 @@ def _event(line: bytes, at: Location) -> Event | None:
     try:
         data = json.loads(line)
         if at.line == 1:
-            _check_format(data)
+            check_format(data)
         event = decode(data) if at.line > 1 else None
     except (ValueError, RecursionError) as error:
         observed = line[:80].decode("utf-8", "replace")
@@ -121,6 +121,7 @@ def _event(line: bytes, at: Location) -> Event | None:
     return event
 
 
-def _check_format(data: object) -> None:
+def check_format(data: object) -> None:
+    """Raise Malformed unless `data` is the first line of a journal."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise Malformed(f"the first line does not name the format {FORMAT}")

@@ -1,7 +1,5 @@
 """A step's action on a node: the job written from facts, carried out under its supervisor, retried within bounds."""
 
-import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +7,7 @@ from stackplan.engine.attachment import Attachment
 from stackplan.engine.bind import BoundStep
 from stackplan.engine.clock import Clock
 from stackplan.engine.inquiry import Inquiry
+from stackplan.engine.job_name import job_name
 from stackplan.engine.output import Output
 from stackplan.engine.recorder import Recorder
 from stackplan.engine.stop import Stop
@@ -98,7 +97,7 @@ def _attempt(step: BoundStep, job: Job, number: int, node: NodeAtWork) -> Perfor
     )
     node.inquiry.forget()
     work = Work(
-        name=f"{run.id}.{_folder_name(node.name)}.{step.id}.{number}",
+        name=job_name(run.id, node.name, step.id, number),
         step=step.id,
         job=job,
         user=step.step.user,
@@ -109,12 +108,6 @@ def _attempt(step: BoundStep, job: Job, number: int, node: NodeAtWork) -> Perfor
     ending = node.attachment.carry_out(work, output.feed)
     output.end()
     return _performed(action, ending, output.tail)
-
-
-def _folder_name(node: str) -> str:
-    """Return a node's name as it may stand in that of a folder. Two names of one machine have jobs of their own."""
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", node)
-    return plain if plain == node else f"{plain[:40]}-{zlib.crc32(node.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _tell(text: str, step: BoundStep, node: NodeAtWork) -> None:

@@ -1,0 +1,37 @@
+"""What is told of a run in a line of a list."""
+
+import enum
+from dataclasses import dataclass
+
+from stackplan.model.outcome import NodeOutcome
+
+
+class RunState(enum.Enum):
+    """`cut-off`: its controller ended without a word, so that it can be resumed."""
+
+    ENDED = "ended"
+    RUNNING = "running"
+    CUT_OFF = "cut-off"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """What is told of a run in a line. All but `run` and `state` may be missing of one that cannot be read; `why` then
+    says why. `stopped_at` are the steps at which nodes stopped, as far as that is known without reading everything.
+    """
+
+    run: str
+    state: RunState
+    command: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    playbook: str | None = None
+    path: str | None = None
+    revision: str | None = None
+    nodes: tuple[str, ...] = ()
+    outcome: NodeOutcome | None = None
+    stopped_at: tuple[str, ...] = ()
+    operator: str | None = None
+    host: str | None = None
+    why: str | None = None
