@@ -70,7 +70,10 @@ def policy(context: Context, names: Sequence[str], options: Sequence[str] = ()) 
     if not names:
         return {}
     ran = context.run(["apt-cache", *options, "policy", "--", *names], timeout_s=TIMEOUT_S)
-    return parse_policy(ran.text())
+    # A name that nobody has heard of is taken for a pattern.
+    told = parse_policy(ran.text())
+    asked = {*names, *(name.partition(":")[0] for name in names)}
+    return {name: about for name, about in told.items() if name in asked}
 
 
 def parse_policy(text: str) -> dict[str, dict[str, Any]]:

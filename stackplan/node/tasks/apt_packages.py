@@ -13,7 +13,8 @@ from stackplan.node.queries.apt_simulation import answer as simulation
 from stackplan.node.queries.apt_simulation import fetch_problems
 
 LOOK_EVERY_S = 0.25
-CONFFILES = ("-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold")
+# Configuration files that somebody edited stay; no progress bar in what is kept of the output.
+SETTINGS = ("Dpkg::Options::=--force-confdef", "Dpkg::Options::=--force-confold", "Dpkg::Use-Pty=0")
 
 
 class Refused(Exception):
@@ -128,7 +129,8 @@ def _install(
     rows = _dpkg.packages(context)["packages"]
     # Not 0: that would not wait at all when the lock is taken in just this moment.
     wait_s = max(1, int(deadline - time.monotonic()))
-    flags = ["-y", "-q", *CONFFILES, "-o", f"DPkg::Lock::Timeout={wait_s}"]
+    settings = (*SETTINGS, f"DPkg::Lock::Timeout={wait_s}")
+    flags = ["-y", "-q", *(part for setting in settings for part in ("-o", setting))]
     flags += ["--allow-downgrades"] if downgraded else []
     flags += ["--allow-change-held-packages"] if held else []
     words = [*arguments["install"], *(f"{name}-" for name in arguments["remove"] if name in rows)]
