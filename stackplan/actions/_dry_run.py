@@ -10,6 +10,7 @@ from stackplan.model.arguments import Value
 from stackplan.model.facts import Known, Plain, Query
 from stackplan.model.secret import Secret
 
+_INSTALLERS = ("UV_", "PIP_", "SSL_", "NETRC", "GIT_", "KEYRING")
 SHADOW = "{shadow}"
 """Stands in a command line for the folder that the node program makes in place of the environment."""
 
@@ -32,7 +33,20 @@ class DryRun:
     after: Mapping[str, str | None]
     metadata: Mapping[str, Mapping[str, Plain]]
     made: Mapping[str, Plain] | None
-    findings: tuple[tuple[str | None, int, str], ...]
+    findings: tuple["Finding", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the index at place `index` of the step's list does when it is asked for `name`; None: for any of them.
+
+    `silent`: it did not answer in time.
+    """
+
+    name: str | None
+    index: int
+    why: str
+    silent: bool
 
 
 def dry_run_query(
@@ -57,7 +71,6 @@ def dry_run_query(
         make = _pip.create(wishes, shadow).plain() if making else None
         if wishes.installs:
             install = _pip_in_shadow(_pip.install(wishes, shadow).plain())
-    indexes = (*((wishes.index_url,) if wishes.index_url else ()), *wishes.extra_index_urls)
     arguments: dict[str, Value] = {
         "installer": installer.value,
         "venv": node.venv,
@@ -66,10 +79,12 @@ def dry_run_query(
         "locate": locate,
         "remove": () if making else wishes.remove,
         "places": _places(wishes, node),
-        "indexes": tuple(it.text for it in indexes),
+        "indexes": tuple(it.text for it in wishes.indexes),
         "names": _indexed(wishes),
         "carried": carried,
     }
+    if environment := _environment(wishes):
+        arguments["step_environment"] = environment
     return Query("dry_run", arguments)
 
 
@@ -84,7 +99,7 @@ def read_dry_run(answer: Known) -> DryRun:
         metadata={name: _mapping(about) for name, about in metadata.items()},
         made=None if made is None else _mapping(made),
         findings=tuple(
-            (_optional(row["name"]), int(str(row["index"])), str(row["why"]))
+            Finding(_optional(row["name"]), int(str(row["index"])), str(row["why"]), row.get("silent") is True)
             for row in _rows(value.get("index_findings"))
         ),
     )
@@ -96,6 +111,19 @@ def _pip_in_shadow(invocation: dict[str, Value]) -> dict[str, Value]:
     assert isinstance(argv, tuple)
     assert argv[1:3] == ("-m", "pip")
     return {**invocation, "argv": (argv[0], "{pip}", *argv[3:])}
+
+
+def _environment(wishes: Wishes) -> dict[str, Value]:
+    """Return what of the step's environment the dry run has to have.
+
+    A secret goes along only where an installer reads it: a question with a secret in it is not recorded, and a token
+    of a program to come must not cost an offline plan its dry runs.
+    """
+    return {
+        name: value
+        for name, value in wishes.environment.items()
+        if isinstance(value, str) or name.upper().startswith(_INSTALLERS) or name.upper().endswith("_PROXY")
+    }
 
 
 def _indexed(wishes: Wishes) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     wrong_build.brought_along,
     wrong_build.overshot,
     error.not_as_announced,
+    error.login_refused,
     error.no_solution,
     error.not_reachable,
     no_effect.inherited_settings,

@@ -7,6 +7,7 @@ from stackplan.model.diagnosis import Diagnosis
 
 _RULER = "\u00d7\u2570\u2500\u25b6\u2502"
 """What uv up to 0.12.12 draws before its reasons."""
+_STATUS = re.compile(r"HTTP status (?:client|server) error \((?P<told>\d{3} [^)]*)\) for url \((?P<url>[^)\s]+)\)")
 
 
 def no_space(failure: Failure) -> Diagnosis | None:
@@ -45,13 +46,27 @@ def not_reachable(failure: Failure) -> Diagnosis | None:
     if line is None:
         return None
     reasons = _lines(failure, r"Connection refused|not known|name resolution|timed out|certificate|\b[45]\d\d\b")
+    causes = tuple(dict.fromkeys(_bare(it) for it in (line, *reasons)))[:3]
+    if (status := _STATUS.search(failure.output)) is not None:
+        summary = f"{status['url']} answered {status['told']}."
+        return failure.diagnosis("SP207", summary, _check(failure), key="index_url", causes=causes)
     summary = "The node could not fetch what the installer asked for."
-    remedy = None
-    if "index_url" in failure.arguments:
-        remedy = f"Check `index_url` at {failure.place('index_url')}, and that the node reaches it (proxy, firewall)."
-    return failure.diagnosis(
-        "SP207", summary, remedy, key="index_url", causes=tuple(dict.fromkeys((line, *reasons)))[:3]
-    )
+    remedy = _check(failure, ", and that the node reaches it (proxy, firewall)")
+    return failure.diagnosis("SP207", summary, remedy, key="index_url", causes=causes)
+
+
+def login_refused(failure: Failure) -> Diagnosis | None:
+    """SP207: an index wants a login, or does not accept the one that it was given; to uv the package is then absent."""
+    line = _line(failure, r"hint: An index( URL)? \(.*\b40[13] ")
+    match = re.search(r"\((?P<url>\S+)\) (?:could not|returned).*?(?P<told>40[13] [A-Z][a-z]+)", line or "")
+    if match is None:
+        return None
+    given = "@" in match["url"]
+    word = "refused the login" if given else "wants a login" if match["told"].startswith("401") else "refused access"
+    remedy = f"Check `index_url` at {failure.place('index_url')}" if "index_url" in failure.arguments else "Check it"
+    remedy += ": its user and password." if given else ": it may need a user and a password, from a secret variable."
+    summary = f"The index {match['url']} {word} ({match['told']})."
+    return failure.diagnosis("SP207", summary, remedy, key="index_url")
 
 
 def no_solution(failure: Failure) -> Diagnosis | None:
@@ -63,14 +78,18 @@ def no_solution(failure: Failure) -> Diagnosis | None:
     absent = absent or re.search(r"No matching distribution found for ([A-Za-z0-9][\w.-]*)", failure.output)
     if absent is None:
         return failure.diagnosis("SP208", "No set of versions satisfies all that is required.", causes=reasons)
+    if login_refused(failure) is not None:
+        return None
     summary = f"The indexes that the step names do not offer {absent[1]}."
     index = "index_url" if "index_url" in failure.arguments else None
-    remedy = (
-        f"Check `index_url` at {failure.place('index_url')}: is it right, and does it hold {absent[1]}?"
-        if index
-        else None
-    )
-    return failure.diagnosis("SP208", summary, remedy, key=index, causes=reasons)
+    remedy = _check(failure, f": is it right, and does it hold {absent[1]}?").removesuffix(".")
+    if "No matching distribution found" in failure.output:
+        # pip swallows what an index answers.
+        reasons = (
+            *reasons,
+            "pip says the same where an index refuses a login or fails; `stackplan plan` asks it itself",
+        )
+    return failure.diagnosis("SP208", summary, remedy or None, key=index, causes=reasons)
 
 
 def not_as_announced(failure: Failure) -> Diagnosis | None:
@@ -95,6 +114,16 @@ def no_record(failure: Failure) -> Diagnosis | None:
         return None
     summary = "An installed package lacks its RECORD or METADATA, so the installer cannot take it away."
     return failure.diagnosis("SP204", summary, "Remove its dist-info folder from site-packages first.", causes=(line,))
+
+
+def _check(failure: Failure, more: str = "") -> str:
+    """Return that the index's address is to be looked at; an empty text where the step names none."""
+    return f"Check `index_url` at {failure.place('index_url')}{more}." if "index_url" in failure.arguments else ""
+
+
+def _bare(line: str) -> str:
+    """Return a line without the words that uv puts ahead of a reason; these are put there again when it is shown."""
+    return re.sub(r"^(cause|Caused by|error): ", "", line)
 
 
 def _line(failure: Failure, pattern: str) -> str | None:

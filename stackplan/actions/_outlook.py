@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from stackplan.actions._dry_run import DryRun, Refusal, dry_run_query, read_dry_run
+from stackplan.actions._dry_run import DryRun, Finding, Refusal, dry_run_query, read_dry_run
 from stackplan.actions._installer_facts import InstallerFacts
 from stackplan.actions._invocation import listing
 from stackplan.actions._predicted import Environment, made
@@ -33,6 +33,7 @@ class Outlook:
     refusal: Refusal | None = None
     stuck: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 Expected: TypeAlias = Outlook | Unknown
@@ -77,7 +78,7 @@ def _concluded(
     if told.refusal is not None:
         if told.refusal.stage == "make":
             return Unknown(f"the environment cannot be made for a dry run: {told.refusal.reason}")
-        return Outlook(before=before, after=ready, refusal=told.refusal, remarks=remarks)
+        return Outlook(before=before, after=ready, refusal=told.refusal, remarks=remarks, findings=told.findings)
     stuck = ready.unremovable(tuple(told.after)) if means.installer is Installer.PIP else ()
     if stuck:
         return Outlook(before=before, after=ready, stuck=tuple(str(row["folder"]) for row in stuck), remarks=remarks)
@@ -92,14 +93,16 @@ def _before(wishes: Wishes, facts: Facts) -> Environment | Unknown:
     return Environment.read(answer.value)
 
 
+def asked(wishes: Wishes, finding: Finding) -> str:
+    """Return what an index did when it was asked, as a clause."""
+    what = finding.name or listing(wishes.names)
+    return f"the index {wishes.indexes[finding.index].shown}, asked for {what}, {finding.why}"
+
+
 def _remarks(wishes: Wishes, told: DryRun) -> tuple[str, ...]:
     """Return what people should know of the dry run besides its changes."""
-    shown = [it.shown for it in (*((wishes.index_url,) if wishes.index_url else ()), *wishes.extra_index_urls)]
-    remarks = []
-    for name, index, why in told.findings:
-        what = name or listing(wishes.names)
-        unread = "" if told.after or told.refusal else "; what is installed satisfied the installer without it"
-        remarks.append(f"the index {shown[index]} did not answer for {what}: {why}{unread}")
+    unread = "" if told.after or told.refusal else "; what is installed satisfied the installer without it"
+    remarks = [f"{asked(wishes, it)}{unread}" for it in told.findings]
     untold = {name: str(about["why"]) for name, about in told.metadata.items() if about.get("why") is not None}
     remarks += [f"what {name} {told.after.get(name)} requires is not known: {why}" for name, why in untold.items()]
     return tuple(remarks)

@@ -1,6 +1,7 @@
 """What a `python_packages` action asks of an installer, whichever it will be."""
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from packaging.utils import canonicalize_name
@@ -74,11 +75,17 @@ class Wishes:
     installer: Installer
     inherit_config: bool
     create: Create | None
+    environment: Mapping[str, Text]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The canonical names that are to be installed, so far as the playbook tells them."""
         return tuple(dict.fromkeys(it.name for it in self.wanted if it.name is not None))
+
+    @property
+    def indexes(self) -> tuple[Address, ...]:
+        """The indexes that the step names, the main one first."""
+        return (*(() if self.index_url is None else (self.index_url,)), *self.extra_index_urls)
 
     @property
     def installs(self) -> bool:
@@ -115,6 +122,7 @@ def read_wishes(arguments: Arguments) -> Wishes:
         installer=Installer(_choice(arguments, "installer", tuple(it.value for it in Installer)) or "auto"),
         inherit_config=arguments.flag("inherit_config", default=False),
         create=None if create is None else Create(create.optional_text("python")),
+        environment=arguments.step_environment,
     )
     _check(arguments, wishes)
     return wishes

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from stackplan.actions import _pip, _uv
 from stackplan.actions._failure import records_query
+from stackplan.actions._index_failures import unanswered
 from stackplan.actions._install_failures import explain_failure
 from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
 from stackplan.actions._invocation import Invocation, listing
@@ -166,6 +167,8 @@ class PythonPackages(ActionKind):
             return (Diagnosis(code="SP204", summary=summary, at=at, remedy=remedy),)
         if (refusal := expected.refusal) is None:
             return ()
+        if mute := unanswered(self.wishes, expected, self.arguments):
+            return mute
         evidence = Evidence(
             step="",
             at=at,

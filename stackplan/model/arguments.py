@@ -23,11 +23,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """`values` by key; `at` is where the mapping begins, `places` where each part of it stands, by path."""
+    """`values` by key; `at` is where the mapping begins, `places` where each part of it stands, by path.
+
+    `step_environment` is the `env` of an action's step, for a kind whose dry run has to run as its action will.
+    """
 
     values: Mapping[str, Value]
     at: Location
     places: Mapping[Path, Location] = field(default_factory=lambda: MappingProxyType({}))
+    step_environment: Mapping[str, Text] = field(default_factory=lambda: MappingProxyType({}))
 
     def __contains__(self, key: str) -> bool:
         return self.values.get(key) is not None

@@ -13,9 +13,8 @@ import selectors
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from typing import Any, Iterable, Mapping
+from typing import IO, Any, Iterable, Mapping
 
 DEFAULT_TIMEOUT_S = 30.0
 SIZE_LIMIT = 4 * 1024 * 1024
@@ -158,10 +157,7 @@ class Context:
         words = list(argv)
         merged = {**self._environment, **(environment or {})}
         where = None if cwd is None else self.expand(cwd)
-        with tempfile.TemporaryFile() if stdin else open(os.devnull, "rb") as source:
-            if stdin:
-                source.write(stdin)
-                source.seek(0)
+        with _source(stdin) as source:
             try:
                 process = subprocess.Popen(
                     words,
@@ -181,6 +177,16 @@ class Context:
                 raise ProbeFailed(f"{words[0]} cannot be started: {error.strerror}") from error
         with process:
             return _collect(process, words[0], timeout_s, limit)
+
+
+def _source(stdin: bytes) -> IO[bytes]:
+    """Return what a command reads: a file in memory, because a node may have no room for temporary ones."""
+    if not stdin:
+        return open(os.devnull, "rb")
+    source = os.fdopen(os.memfd_create("stackplan"), "w+b")
+    source.write(stdin)
+    source.seek(0)
+    return source
 
 
 def _home_of(name: str | None) -> str:

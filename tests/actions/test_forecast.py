@@ -131,9 +131,9 @@ def test_requirements_that_nobody_tells_are_not_taken_for_none(predict):
 
 
 def test_an_index_of_which_the_address_is_secret_is_not_shown(predict, secret):
-    silent = {**NOTHING, "index_findings": [{"name": "torch", "index": 0, "why": "HTTP 404 Not Found"}]}
+    silent = {**NOTHING, "index_findings": [{"name": "torch", "index": 0, "why": "answered 404 Not Found"}]}
     (detail,) = predict(Known(silent), index_url=type(secret)("https://x/t0ken/cu130")).details
-    assert detail.startswith("the index *** did not answer for torch: HTTP 404 Not Found")
+    assert detail.startswith("the index ***, asked for torch, answered 404 Not Found")
 
 
 @pytest.mark.parametrize(

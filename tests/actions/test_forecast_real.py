@@ -231,14 +231,14 @@ def test_an_index_that_does_not_answer_is_named_though_the_installer_is_content(
     prediction = node.predict(packages=["torch"], index_url=index("nowhere"))
     assert prediction.changes == ()
     (remark,) = prediction.details
-    assert "/nowhere did not answer for torch: HTTP 404" in remark
+    assert "/nowhere, asked for torch, answered 404 Not Found; what is installed satisfied" in remark
     assert node.predict(packages=["torch"], index_url=index("cu130")).details == ()
 
 
 def test_an_index_that_is_down_is_named(uv_node):
     prediction = uv_node.predict(packages=["torch"], index_url="http://127.0.0.1:9/simple")
     (remark,) = prediction.details
-    assert "did not answer for torch: Connection refused" in remark
+    assert "the index http://127.0.0.1:9/simple, asked for torch, cannot be reached: Connection refused" in remark
 
 
 def test_a_conflict_is_told_with_the_resolvers_reason(node, index):

@@ -15,23 +15,33 @@ import json
 import os
 import re
 import time
-from typing import Any
+from typing import Any, Mapping
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed, Ran
-from stackplan.node.queries import _environment
+from stackplan.node.queries import _cache, _environment
 from stackplan.node.queries._metadata_fetch import wheel_folder
 from stackplan.node.queries._shadow import folders_of, packages_folder
-from stackplan.node.queries._web import without_user
+from stackplan.node.queries._web import patience_s, without_user
 from stackplan.node.queries.distributions import canonical, named_by_folder
 from stackplan.node.stage import environment_for, in_memory
 
 # Less than a batch of queries has, so that a dry run that takes too long still clears its shadow away.
-TIMEOUT_S = 100.0
+TIMEOUT_S = 90.0
 _LINE = re.compile(r"^ ([-+~]) (\S+?)(?:==(\S+)| @ (\S+))", re.MULTILINE)
 _UNKNOWN_OPTION = re.compile(
     r"unexpected argument|unrecognized|no such option|invalid value '(json|pylock)", re.IGNORECASE
 )
+# What uv says in words of a dry run that would change something, or nothing. Without any of it, it did none.
+_SAID = re.compile(r"^(Would |Resolved |Audited |Checked | [-+~] )", re.MULTILINE)
 _RUNNER = "__pip-runner__.py"
+# An index that is silent is waited for twice.
+_RETRIES = "1"
+
+
+def installer_environment(invocation: Mapping[str, Any], step: Mapping[str, str], context: Context) -> dict[str, str]:
+    """Return the environment that the installer gets when the step of environment `step` runs."""
+    dropped = invocation.get("drop_environment") or []
+    return environment_for(context.environment(), dropped, step, invocation.get("environment") or {})
 
 
 class Refused(Exception):
@@ -55,11 +65,14 @@ class Refused(Exception):
 class Installer:
     """uv or pip, speaking of one shadow in place of the environment `venv`."""
 
-    def __init__(self, arguments: dict[str, Any], shadow: str, venv: str, context: Context) -> None:
+    def __init__(
+        self, arguments: dict[str, Any], shadow: str, venv: str, context: Context, cache: Mapping[str, str]
+    ) -> None:
+        """`cache` are the variables that say where the caches for dry runs lie."""
         self.shadow = shadow
         self.venv = venv
-        self._name = str(arguments["installer"])
         self._step = arguments.get("step_environment") or {}
+        self._cache = cache
         self._context = context
         self._deadline = time.monotonic() + TIMEOUT_S
 
@@ -79,9 +92,12 @@ class Installer:
             ran = self._start(dict(invocation, argv=argv))
             if ran.exit_code == 2 and _UNKNOWN_OPTION.search(ran.error_text()):
                 raise CannotTell(f"this uv cannot do a dry run: {_first_line(ran.error_text())}")
+            if ran.exit_code != 0:
+                raise Refused("install", ran, self._output(ran))
+            return _paired(_line_rows(ran.error_text()))
         if ran.exit_code != 0:
             raise Refused("install", ran, self._output(ran))
-        return _paired(_json_rows(ran.text()) if ran.text().lstrip().startswith("{") else _line_rows(ran.error_text()))
+        return _paired(_json_rows(ran.text()))
 
     def pip_forecast(self, invocation: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return what pip would change, and what the new packages say. Raise Refused, or CannotTell for an old pip."""
@@ -92,7 +108,7 @@ class Installer:
         if ran.exit_code != 0:
             raise Refused("install", ran, self._output(ran))
         try:
-            rows = json.loads(ran.text())["install"]
+            rows = _first_object(ran.text())["install"]
             told = {canonical(row["metadata"]["name"]): _reported(row) for row in rows}
         except (ValueError, LookupError, TypeError) as error:
             raise ProbeFailed("pip's report cannot be read", ran.text()[:2000]) from error
@@ -127,10 +143,7 @@ class Installer:
         files: list[int] = []
         try:
             argv = [self._word(part, files) for part in invocation["argv"]]
-            dropped = invocation.get("drop_environment") or []
-            environment = environment_for(
-                self._context.environment(), dropped, self._step, invocation.get("environment") or {}
-            )
+            environment = self._environment(invocation)
             home = self._context.home
             return Context(environment=environment).run(
                 argv,
@@ -142,6 +155,14 @@ class Installer:
         finally:
             for descriptor in files:
                 os.close(descriptor)
+
+    def _environment(self, invocation: dict[str, Any]) -> dict[str, str]:
+        """Return what the installer gets in a run, but for its cache, and its patience where nobody speaks of it."""
+        given = installer_environment(invocation, self._step, self._context)
+        silence = f"{patience_s(given):g}"
+        patient = {"UV_HTTP_TIMEOUT": silence, "UV_HTTP_RETRIES": _RETRIES}
+        patient.update({"PIP_DEFAULT_TIMEOUT": silence, "PIP_RETRIES": _RETRIES})
+        return {**patient, **given, **({} if _cache.chosen(given) else self._cache)}
 
     def _word(self, part: Any, files: list[int]) -> str:
         if isinstance(part, dict):
@@ -166,14 +187,29 @@ def _json_rows(text: str) -> list[tuple[str, str, str]]:
     """Return (sign, name, version) of uv's JSON. Raise ProbeFailed for a form that is not known."""
     signs = {"uninstalled": "-", "installed": "+", "reinstalled": "~"}
     try:
-        rows = json.loads(text)["changes"]
-        return [(signs[row["action"]], row["name"], row["version"]) for row in rows]
+        rows = _first_object(text)["changes"]
+        return [(signs[row["action"]], str(row["name"]), str(row["version"])) for row in rows]
     except (ValueError, LookupError, TypeError) as error:
         raise ProbeFailed("uv's dry run cannot be read", text[:2000]) from error
 
 
+def _first_object(text: str) -> Any:
+    """Return the first JSON object that begins a line of `text`: a wrapper may print something ahead of it.
+
+    Raise ValueError when there is none.
+    """
+    match = re.search(r"^\s*(?=\{)", text, re.MULTILINE)
+    if match is None:
+        raise ValueError("no JSON object")
+    return json.JSONDecoder().raw_decode(text, match.end())[0]
+
+
 def _line_rows(text: str) -> list[tuple[str, str, str]]:
-    """Return (sign, name, version) of uv's lines. Raise CannotTell where the version is not among them."""
+    """Return (sign, name, version) of uv's lines. Raise CannotTell where the version is not among them,
+    ProbeFailed where uv has not spoken of a dry run at all.
+    """
+    if not _SAID.search(text):
+        raise ProbeFailed("uv's dry run cannot be read", text[:2000])
     rows = []
     for sign, name, version, place in _LINE.findall(text):
         known = version or named_by_folder(wheel_folder(place) or "-.dist-info")[1]

@@ -6,34 +6,35 @@ source distribution knows its requirements only once it is built: nothing is tol
 
 from __future__ import annotations
 
+import http.client
 import io
 import os
 import re
 import urllib.parse
 import zipfile
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Mapping
 
 from stackplan.node.queries import _metadata_store
-from stackplan.node.queries._web import NoAnswer, Remote, get
+from stackplan.node.queries._at_once import each
+from stackplan.node.queries._web import NoAnswer, Remote, Web
 from stackplan.node.queries.distributions import headers
 
 AT_ONCE = 8
+LIMIT_S = 15.0
 LARGEST = 2 * 1024 * 1024
 WHOLE = 32 * 1024 * 1024
+# What a torn or strange archive raises, encrypted ones and unknown compressions included.
+_UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, LookupError, ValueError, NotImplementedError, RuntimeError)
 
 
-def described(places: Mapping[str, tuple[str, str]], users: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def described(places: Mapping[str, tuple[str, str]], web: Web, limit_s: float = LIMIT_S) -> dict[str, dict[str, Any]]:
     """Return by name what the wheels at `places` say; `why` where that could not be read.
 
     A place is an address or a path, and the SHA-256 of what is there, or an empty text.
     """
-    if not places:
-        return {}
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = pool.map(lambda it: _described(it[0], it[1], users), places.values())
-        return dict(zip(places, found))
+    found = each(lambda name: _described(*places[name], web), places, most=AT_ONCE, limit_s=limit_s)
+    return {name: found.get(name, {"why": f"its metadata did not come within {limit_s:g} s"}) for name in places}
 
 
 def from_text(text: str) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def wheel_folder(place: str) -> str | None:
     return match.group(1) + ".dist-info" if match else None
 
 
-def _described(place: str, sha256: str, users: Mapping[str, str]) -> dict[str, Any]:
+def _described(place: str, sha256: str, web: Web) -> dict[str, Any]:
     folder = wheel_folder(place)
     if folder is None:
         return {"why": "it has to be built from source, and tells what it requires only then"}
@@ -63,10 +64,11 @@ def _described(place: str, sha256: str, users: Mapping[str, str]) -> dict[str, A
     if known is not None:
         return dict(known, folder=folder, why=None)
     try:
-        text = _metadata(place, users).decode("utf-8", "replace")
-    except NoAnswer as error:
-        return {"why": f"its metadata could not be fetched: {error.why}"}
-    except (OSError, zipfile.BadZipFile, zlib.error, LookupError, ValueError) as error:
+        text = _metadata(place, web).decode("utf-8", "replace")
+    except (NoAnswer, http.client.HTTPException) as error:
+        why = f"the server {error.why}" if isinstance(error, NoAnswer) else type(error).__name__
+        return {"why": f"its metadata could not be fetched: {why}"}
+    except _UNREADABLE as error:
         return {"why": f"its metadata could not be read: {error}"}
     about = from_text(text)
     if not about["name"] or not about["version"]:
@@ -76,7 +78,7 @@ def _described(place: str, sha256: str, users: Mapping[str, str]) -> dict[str, A
     return dict(about, folder=folder, why=None)
 
 
-def _metadata(place: str, users: Mapping[str, str]) -> bytes:
+def _metadata(place: str, web: Web) -> bytes:
     if "://" not in place or place.startswith("file:"):
         path = urllib.parse.unquote(urllib.parse.urlsplit(place).path) if "://" in place else place
         with open(path, "rb") as wheel:
@@ -85,29 +87,29 @@ def _metadata(place: str, users: Mapping[str, str]) -> bytes:
     parts = urllib.parse.urlsplit(url)
     beside = urllib.parse.urlunsplit(parts._replace(path=parts.path + ".metadata"))
     try:
-        with get(beside, users) as response:
+        with web.get(beside) as response:
             text = response.read(LARGEST)
         if text.lstrip().lower().startswith(b"metadata-version"):
             return text
     except NoAnswer as error:
         if error.status is None:
             raise
-    return _within(url, users)
+    return _within(url, web)
 
 
-def _within(url: str, users: Mapping[str, str]) -> bytes:
+def _within(url: str, web: Web) -> bytes:
     """Return METADATA from inside a wheel, by ranges, or from the whole of it where a server sends no parts."""
     try:
-        with io.BufferedReader(Remote(url, users), 16 * 1024) as wheel:
+        with io.BufferedReader(Remote(url, web), 16 * 1024) as wheel:
             return _inside(wheel)
     except NoAnswer as error:
         if error.status is not None:
             raise
-    with get(url, users) as response:
+    with web.get(url) as response:
         length = response.headers.get("Content-Length") or "0"
         whole = b"" if length.isdigit() and int(length) > WHOLE else response.read(WHOLE + 1)
     if not 0 < len(whole) <= WHOLE:
-        raise NoAnswer("the server does not send parts of a file")
+        raise NoAnswer("does not send parts of a file")
     return _inside(io.BytesIO(whole))
 
 

@@ -106,7 +106,7 @@ def metadata_text(about: dict[str, Any]) -> str:
 def _made(context: Context, name: str) -> str:
     own = context.environment().get("TMPDIR")
     # In memory where that can be: a shadow is hundreds of small files.
-    places = [own, None if own else MEMORY, tempfile.gettempdir(), spool.state_folder()]
+    places = [own, None if own else MEMORY, _temporary(), spool.state_folder()]
     obstacle: OSError | None = None
     for place in places:
         if not place:
@@ -120,6 +120,14 @@ def _made(context: Context, name: str) -> str:
         except OSError as error:
             obstacle = error
     raise ProbeFailed(f"there is no place for temporary files: {obstacle}")
+
+
+def _temporary() -> str | None:
+    """Return the folder for temporary files, None on a node that has none."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return None
 
 
 def _new_folder(place: str, name: str) -> str:

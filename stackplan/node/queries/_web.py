@@ -1,44 +1,40 @@
 """Small HTTP questions of the dry run: what an address answers, and reading a part of a large file.
 
-Proxies and certificates are those of the login, as for the installers. Users and passwords travel in a header to the
-host that they belong to, and never stand in what is returned.
+Proxies and certificates are those of the environment that the installer gets. Users and passwords travel in a header to
+the host that they belong to, and never stand in what is returned.
 """
 
 from __future__ import annotations
 
 import base64
-import functools
 import http.client
 import io
 import os
 import ssl
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any, Mapping
 
-TIMEOUT_S = 10.0
+PATIENCE_S = 10.0
+LONGEST_PATIENCE_S = 60.0
 TAIL = 64 * 1024
 _RANGE = "bytes="
+_FORBIDDEN, _PROXY = 403, 407
 
 
 class NoAnswer(Exception):
-    """An address did not answer with what was asked for; `certain` False: an installer may well get through."""
+    """An address did not answer with what was asked for.
+
+    `why` is what is said of it ("answered 404 Not Found"); `certain` False: an installer may well get through.
+    """
 
     def __init__(self, why: str, *, status: int | None = None, certain: bool = True) -> None:
         super().__init__(why)
         self.why = why
         self.status = status
         self.certain = certain
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to http and https alone."""
-
-    def redirect_request(self, *about: Any) -> urllib.request.Request | None:
-        if urllib.parse.urlsplit(about[-1]).scheme not in ("http", "https"):
-            raise NoAnswer("redirects to what is neither http nor https", certain=False)
-        return super().redirect_request(*about)
 
 
 def without_user(url: str) -> str:
@@ -57,69 +53,173 @@ def passwords(urls: list[str]) -> dict[str, str]:
     return found
 
 
-def get(url: str, users: Mapping[str, str], span: str | None = None) -> http.client.HTTPResponse:
-    """Return the open response to a GET of `url`, of the bytes `span` alone where the server knows how.
+def patience_s(environment: Mapping[str, str]) -> float:
+    """Return how long an address may be silent: as long as the environment says for uv or pip, within a bound."""
+    for name in ("UV_HTTP_TIMEOUT", "UV_REQUEST_TIMEOUT", "HTTP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_TIMEOUT"):
+        try:
+            told = float(environment.get(name, ""))
+        except ValueError:
+            continue
+        if told > 0:
+            return min(told, LONGEST_PATIENCE_S)
+    return PATIENCE_S
 
-    Raise NoAnswer for every answer but success.
+
+class Web:
+    """Asks addresses as an installer in `environment` would; `users` are those of `passwords`.
+
+    A host that was silent once is not waited for again. May be used by several threads at once.
     """
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise NoAnswer("is no address of http or https", certain=False)
-    host = parts.netloc.rpartition("@")[2]
-    user = parts.netloc.rpartition("@")[0] or users.get(host, "")
-    request = urllib.request.Request(without_user(url), headers={"User-Agent": "stackplan"})  # noqa: S310 - checked above
-    request.add_header("Accept-Encoding", "identity")
-    if span is not None:
-        request.add_header("Range", _RANGE + span)
-    if user:
-        credentials = base64.b64encode(urllib.parse.unquote(user).encode("utf-8")).decode("ascii")
-        # Unredirected: another host has no business with this password.
-        request.add_unredirected_header("Authorization", "Basic " + credentials)
-    try:
-        response: http.client.HTTPResponse = _opener().open(request, timeout=TIMEOUT_S)
-    except urllib.error.HTTPError as error:
-        error.close()
-        # An installer looks for a user in netrc where the address names none.
-        certain = error.code not in (401, 407) or bool(user) or not _has_netrc()
-        raise NoAnswer(f"HTTP {error.code} {error.reason}".strip(), status=error.code, certain=certain) from error
-    except urllib.error.URLError as error:
-        certain = not isinstance(error.reason, ssl.SSLError)
-        raise NoAnswer(_reason(error.reason), certain=certain) from error
-    except (OSError, http.client.HTTPException) as error:
-        raise NoAnswer(_reason(error)) from error
-    return response
+
+    def __init__(self, environment: Mapping[str, str], users: Mapping[str, str]) -> None:
+        self.patience_s = patience_s(environment)
+        self._environment = environment
+        self._users = users
+        self._silent: set[str] = set()
+        self._certificates: ssl.SSLContext | None = None
+        self._lock = threading.Lock()
+
+    def get(self, url: str, span: str | None = None) -> http.client.HTTPResponse:
+        """Return the open response to a GET of `url`, of the bytes `span` alone where the server knows how.
+
+        Raise NoAnswer for every answer but success.
+        """
+        try:
+            parts = urllib.parse.urlsplit(url)
+            named = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            named = False
+        if not named:
+            raise NoAnswer("is no address of http or https", certain=False)
+        host = parts.netloc.rpartition("@")[2]
+        if host in self._silent:
+            raise self.silence()
+        user = parts.netloc.rpartition("@")[0] or self._users.get(host, "")
+        request = urllib.request.Request(without_user(url), headers={"User-Agent": "stackplan"})  # noqa: S310 - checked above
+        request.add_header("Accept-Encoding", "identity")
+        if span is not None:
+            request.add_header("Range", _RANGE + span)
+        if user:
+            # Unredirected: another host has no business with this password.
+            request.add_unredirected_header("Authorization", _basic(user))
+        return self._open(request, host, login=bool(user))
+
+    def silence(self) -> NoAnswer:
+        return NoAnswer(f"did not answer within {self.patience_s:g} s")
+
+    def _open(self, request: urllib.request.Request, host: str, *, login: bool) -> http.client.HTTPResponse:
+        self.aim(request)
+        try:
+            response: http.client.HTTPResponse = self._opener().open(request, timeout=self.patience_s)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise self._refused(error, login=login) from error
+        except urllib.error.URLError as error:
+            if _silent(error.reason):
+                self._silent.add(host)
+                raise self.silence() from error
+            certain = not isinstance(error.reason, ssl.SSLError)
+            raise NoAnswer(f"cannot be reached: {_reason(error.reason)}", certain=certain) from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            if _silent(error):
+                self._silent.add(host)
+                raise self.silence() from error
+            raise NoAnswer(f"cannot be understood: {_reason(error)}") from error
+        return response
+
+    def _refused(self, error: urllib.error.HTTPError, *, login: bool) -> NoAnswer:
+        status = error.code
+        told = f"{status} {http.client.responses.get(status, '')}".strip()
+        if 300 <= status < 400:
+            return NoAnswer("redirects without end", status=status)
+        if status == http.client.UNAUTHORIZED:
+            # An installer looks for a user in netrc where the address names none.
+            certain = login or not self._has_netrc()
+            word = "refused the login" if login else "wants a login"
+            return NoAnswer(f"{word} ({told})", status=status, certain=certain)
+        if status == _FORBIDDEN:
+            return NoAnswer(f"refused {'the login' if login else 'access'} ({told})", status=status)
+        if status == _PROXY:
+            return NoAnswer(f"cannot be reached: the proxy wants a login ({told})", status=status, certain=False)
+        return NoAnswer(f"answered {told}", status=status)
+
+    def _has_netrc(self) -> bool:
+        return os.path.exists(self._environment.get("NETRC") or os.path.expanduser("~/.netrc"))
+
+    def aim(self, request: urllib.request.Request) -> None:
+        """Send a request through the proxy that the environment names. Raise NoAnswer for one of another kind."""
+        proxies = {
+            name.lower()[: -len("_proxy")]: value
+            for name, value in sorted(self._environment.items())
+            if name.lower().endswith("_proxy") and value
+        }
+        proxy = proxies.get(request.type, proxies.get("all"))
+        if proxy is None or urllib.request.proxy_bypass_environment(request.host, proxies):  # type: ignore[attr-defined]
+            return
+        parts = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        user, _, host = parts.netloc.rpartition("@")
+        if parts.scheme != "http" or not host:
+            raise NoAnswer(f"is behind a proxy of the kind {parts.scheme}, which is not asked here", certain=False)
+        if user:
+            request.add_unredirected_header("Proxy-Authorization", _basic(user))
+        request.set_proxy(host, "http")
+
+    def _opener(self) -> urllib.request.OpenerDirector:
+        """Return an opener that speaks http and https and nothing else (no `file:`)."""
+        opener = urllib.request.OpenerDirector()
+        for handler in (
+            urllib.request.HTTPHandler(),
+            urllib.request.HTTPSHandler(context=self._trusted()),
+            urllib.request.HTTPDefaultErrorHandler(),
+            urllib.request.HTTPErrorProcessor(),
+            _Redirects(self),
+            urllib.request.UnknownHandler(),
+        ):
+            opener.add_handler(handler)
+        return opener
+
+    def _trusted(self) -> ssl.SSLContext:
+        """Return the one context of all requests: to read the certificates takes longer than most answers."""
+        with self._lock:
+            if self._certificates is None:
+                made = ssl.create_default_context()
+                file, folder = self._environment.get("SSL_CERT_FILE"), self._environment.get("SSL_CERT_DIR")
+                try:
+                    if file or folder:
+                        made.load_verify_locations(file or None, folder or None)
+                except (OSError, ssl.SSLError) as error:
+                    what = f"the certificates {file or folder} cannot be read: {_reason(error)}"
+                    raise NoAnswer(f"cannot be reached: {what}", certain=False) from error
+                self._certificates = made
+            return self._certificates
 
 
-def _has_netrc() -> bool:
-    return os.path.exists(os.environ.get("NETRC") or os.path.expanduser("~/.netrc"))
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to http and https alone, each the way that the environment says."""
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    def redirect_request(self, *about: Any) -> urllib.request.Request | None:
+        if urllib.parse.urlsplit(about[-1]).scheme not in ("http", "https"):
+            raise NoAnswer("redirects to what is neither http nor https", certain=False)
+        request = super().redirect_request(*about)
+        if request is not None:
+            self._web.aim(request)
+        return request
+
+
+def _basic(user: str) -> str:
+    return "Basic " + base64.b64encode(urllib.parse.unquote(user).encode("utf-8")).decode("ascii")
+
+
+def _silent(error: object) -> bool:
+    return isinstance(error, TimeoutError) or "timed out" in str(error)
 
 
 def _reason(error: object) -> str:
-    if isinstance(error, TimeoutError) or "timed out" in str(error):
-        return f"no answer within {TIMEOUT_S:g} s"
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Return an opener that speaks http and https and nothing else (no `file:`)."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(context=_certificates()),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _Redirects(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-@functools.lru_cache(maxsize=1)
-def _certificates() -> ssl.SSLContext:
-    """Return the one context of all requests: to read the certificates takes longer than most answers."""
-    return ssl.create_default_context()
+    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(told)[:200]
 
 
 class Remote(io.RawIOBase):
@@ -127,16 +227,16 @@ class Remote(io.RawIOBase):
     request.
     """
 
-    def __init__(self, url: str, users: Mapping[str, str]) -> None:
+    def __init__(self, url: str, web: Web) -> None:
         super().__init__()
         self._url = url
-        self._users = users
+        self._web = web
         self._at = 0
-        with get(url, users, f"-{TAIL}") as response:
+        with web.get(url, f"-{TAIL}") as response:
             total = (response.headers.get("Content-Range") or "").rpartition("/")[2]
             if response.status != http.client.PARTIAL_CONTENT or not total.isdigit():
-                raise NoAnswer("the server does not send parts of a file", certain=False)
-            self._tail = response.read()
+                raise NoAnswer("does not send parts of a file", certain=False)
+            self._tail = response.read(TAIL)
         self._size = int(total)
 
     def readable(self) -> bool:
@@ -161,9 +261,9 @@ class Remote(io.RawIOBase):
         if begin >= 0:
             part = self._tail[begin : begin + wanted]
         else:
-            with get(self._url, self._users, f"{self._at}-{self._at + wanted - 1}") as response:
+            with self._web.get(self._url, f"{self._at}-{self._at + wanted - 1}") as response:
                 if response.status != http.client.PARTIAL_CONTENT:
-                    raise NoAnswer("the server does not send parts of a file", certain=False)
+                    raise NoAnswer("does not send parts of a file", certain=False)
                 part = response.read(wanted)
         buffer[: len(part)] = part
         self._at += len(part)

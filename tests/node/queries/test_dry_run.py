@@ -18,6 +18,7 @@ METADATA = (
     "Metadata-Version: 2.4\nName: torch\nVersion: 2.11.0\nRequires-Dist: numpy>=2\nProvides-Extra: all\n\nLong.\n"
 )
 DIGEST = "0a" * 32
+PAGE = b'<a href="/torch-2.11.0-py3-none-any.whl">torch</a>'
 LOCK = """lock-version = "1.0"
 
 [[packages]]
@@ -44,6 +45,7 @@ Would install 2 packages
  + torch==2.11.0+cu130
  ~ demo==1.0
 """
+WEB = _web.Web({"NETRC": "/dev/null/none"}, {})
 UV_JSON = {"changes": [{"name": "torch", "version": "2.11.0+cu130", "action": "installed"}], "dry_run": True}
 
 
@@ -81,10 +83,15 @@ class Files(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.fixture(autouse=True)
+def state(monkeypatch, tmp_path):
+    """The folder in which stackplan keeps what it has on a node."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("NETRC", "/dev/null/none")
+def server():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as made:
         made.files, made.asked, made.ranges = {}, [], True
         made.address = f"http://127.0.0.1:{made.server_address[1]}"
@@ -111,7 +118,7 @@ def wheel(tmp_path):
 def test_metadata_beside_the_wheel_is_taken(server):
     server.files["/torch-2.11.0+cu130-py3-none-any.whl.metadata"] = METADATA.encode()
     place = f"{server.address}/torch-2.11.0+cu130-py3-none-any.whl#sha256=00"
-    assert _metadata_fetch.described({"torch": (place, "")}, {})["torch"] == {
+    assert _metadata_fetch.described({"torch": (place, "")}, WEB)["torch"] == {
         "name": "torch",
         "version": "2.11.0",
         "requires": ["numpy>=2"],
@@ -125,7 +132,7 @@ def test_metadata_beside_the_wheel_is_taken(server):
 
 def test_metadata_is_read_from_inside_by_parts(server, wheel):
     server.files[f"/{wheel.name}"] = wheel.read_bytes()
-    told = _metadata_fetch.described({"torch": (f"{server.address}/{wheel.name}", "")}, {})
+    told = _metadata_fetch.described({"torch": (f"{server.address}/{wheel.name}", "")}, WEB)
     assert told["torch"]["requires"] == ["numpy>=2"]
     assert all(span for path, span in server.asked if path.endswith(".whl")), "never the whole wheel"
 
@@ -134,7 +141,7 @@ def test_a_server_without_ranges_gives_the_whole_of_a_small_wheel_and_a_file_is_
     server.ranges = False
     server.files[f"/{wheel.name}"] = wheel.read_bytes()
     places = {"far": (f"{server.address}/{wheel.name}", ""), "near": (str(wheel), ""), "url": (f"file://{wheel}", "")}
-    told = _metadata_fetch.described(places, {})
+    told = _metadata_fetch.described(places, WEB)
     assert [told[it]["requires"] for it in places] == [["numpy>=2"]] * 3
 
 
@@ -147,47 +154,49 @@ def test_a_server_without_ranges_gives_the_whole_of_a_small_wheel_and_a_file_is_
     ],
 )
 def test_what_tells_nothing_says_why(place, why):
-    assert why in _metadata_fetch.described({"demo": (place, "")}, {})["demo"]["why"]
+    assert why in _metadata_fetch.described({"demo": (place, "")}, WEB)["demo"]["why"]
 
 
-def test_what_a_wheel_of_known_digest_said_is_not_asked_again(server, wheel, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def test_what_a_wheel_of_known_digest_said_is_not_asked_again(server, wheel, state):
     server.files[f"/{wheel.name}"] = wheel.read_bytes()
     places = {"torch": (f"{server.address}/{wheel.name}", DIGEST)}
-    first = _metadata_fetch.described(places, {})
+    first = _metadata_fetch.described(places, WEB)
     count = len(server.asked)
-    assert _metadata_fetch.described(places, {}) == first
+    assert _metadata_fetch.described(places, WEB) == first
     assert (len(server.asked), count > 0) == (count, True)
-    (kept,) = (tmp_path / "state").rglob(DIGEST)
+    (kept,) = state.rglob(DIGEST)
     kept.write_text("{")
-    assert _metadata_fetch.described(places, {}) == first
+    assert _metadata_fetch.described(places, WEB) == first
 
 
 def test_a_torn_wheel_says_why(server):
     server.files["/demo-1.0-py3-none-any.whl"] = b"PK\x03\x04 and no more"
-    told = _metadata_fetch.described({"demo": (f"{server.address}/demo-1.0-py3-none-any.whl", "")}, {})
+    told = _metadata_fetch.described({"demo": (f"{server.address}/demo-1.0-py3-none-any.whl", "")}, WEB)
     assert "not a zip file" in told["demo"]["why"]
 
 
+def row(name, why, index=0, *, silent=False):
+    return {"name": name, "index": index, "why": why, "silent": silent}
+
+
 def test_indexes_that_do_not_answer_are_found(server):
-    server.files |= {"/good/torch/": b"x", "/locked/torch/": b"x"}
+    server.files |= {"/good/torch/": PAGE, "/locked/torch/": PAGE}
     good, bad, locked = (f"{server.address}/{it}" for it in ("good", "bad", "locked"))
-    assert _index.findings([good], ["torch"], {}) == []
-    assert _index.findings([good, bad], ["torch"], {}) == [{"name": None, "index": 1, "why": "HTTP 404 Not Found"}]
-    assert _index.findings([good], ["torch", "demo"], {}) == [{"name": "demo", "index": 0, "why": "HTTP 404 Not Found"}]
+    assert _index.findings([good], ["torch"], WEB) == []
+    assert _index.findings([good, bad], ["torch"], WEB) == [row(None, "answered 404 Not Found", 1)]
+    assert _index.findings([good], ["torch", "demo"], WEB) == [row("demo", "answered 404 Not Found")]
     opened = locked.replace("http://", "http://ops:pass%20word@")
-    assert _index.findings([opened], ["torch"], _web.passwords([opened])) == []
+    assert _index.findings([opened], ["torch"], _web.Web({}, _web.passwords([opened]))) == []
     wrong = locked.replace("http://", "http://ops:wrong@")
-    assert _index.findings([wrong], ["torch"], {}) == [{"name": None, "index": 0, "why": "HTTP 401 Unauthorized"}]
-    assert _index.findings([], ["torch"], {}) == []
+    assert _index.findings([wrong], ["torch"], WEB) == [row(None, "refused the login (401 Unauthorized)")]
+    assert _index.findings([], ["torch"], WEB) == []
 
 
-def test_an_index_that_wants_a_user_is_not_judged_where_netrc_may_hold_one(server, monkeypatch, tmp_path):
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+def test_an_index_that_wants_a_user_is_not_judged_where_netrc_may_hold_one(server, tmp_path):
     locked = f"{server.address}/locked"
-    assert _index.findings([locked], ["torch"], {})[0]["why"] == "HTTP 401 Unauthorized"
+    assert _index.findings([locked], ["torch"], WEB) == [row(None, "wants a login (401 Unauthorized)")]
     (tmp_path / "netrc").touch()
-    assert _index.findings([locked], ["torch"], {}) == []
+    assert _index.findings([locked], ["torch"], _web.Web({"NETRC": str(tmp_path / "netrc")}, {})) == []
 
 
 def test_places_of_a_lock():
@@ -292,7 +301,7 @@ def test_what_a_killed_dry_run_left_behind_is_cleared_away(context, tmp_path, mo
 
 
 def test_lines_with_an_address_are_read_by_the_wheels_name():
-    rows = _installer_run._line_rows(" + torch @ https://u:p@x/torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl\n")
+    rows = _installer_run._line_rows("Would install 1 package\n + torch @ https://u:p@x/torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl\n")
     assert rows == [("+", "torch", "2.11.0+cu130")]
     with pytest.raises(CannotTell, match="which version of demo is at https://x/demo"):
-        _installer_run._line_rows(" + demo @ https://u:p@x/demo.git\n")
+        _installer_run._line_rows("Would install 1 package\n + demo @ https://u:p@x/demo.git\n")
