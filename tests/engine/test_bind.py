@@ -1,5 +1,6 @@
 """Binding: kinds found, arguments read, everything that is wrong told at once."""
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -63,6 +64,37 @@ def test_a_postcondition_that_the_kind_brings_along_is_not_doubled_when_it_is_st
     assert len(stated.post) == 1
     (implied,) = bound(step("torch", action="careful", post=[])).bound_steps
     assert [it.condition.kind for it in implied.post] == ["is"]
+
+
+WRITES = {"path": "/etc/motd", "content": "hi\n", "mode": "0644"}
+SHA256 = hashlib.sha256(b"hi\n").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("stated", "texts"),
+    [
+        ([{"path": "/etc/motd"}], 2),
+        ([{"path": "/etc/motd", "mode": "0644"}], 2),
+        ([{"path": "/etc/motd", "mode": "0644", "sha256": SHA256}], 1),
+        ([{"path": "/etc/motd", "mode": "644", "sha256": f"sha256:{SHA256.upper()}", "owner": "root"}], 1),
+        ([{"path": "/etc/motd", "mode": "0600", "sha256": SHA256}], 2),
+        ([{"path": "/etc/other", "mode": "0644", "sha256": SHA256}], 2),
+        ([{"path": "/etc/motd", "mode": "0644"}, {"path": "/etc/motd", "sha256": SHA256}], 3),
+        ([{"path": "/etc/motd", "exists": False}], 2),
+    ],
+)
+def test_what_a_file_implies_is_dropped_where_the_author_states_it_all(stated, texts):
+    post = tuple(condition("file", 3, **values) for values in stated)
+    written = replace(step("motd", action="file", post=post), action=Action("file", Arguments(WRITES, AT), AT))
+    assert len(bound(written).bound_steps[0].post) == texts
+
+
+def test_what_an_all_states_is_stated_and_what_an_any_states_is_not():
+    file = condition("file", 3, path="/etc/motd", mode="0644", sha256=SHA256)
+    for word, count in (("all", 1), ("any", 2), ("not", 2)):
+        written = step("motd", action="file", post=[combined(word, file)])
+        written = replace(written, action=Action("file", Arguments(WRITES, AT), AT))
+        assert len(bound(written).bound_steps[0].post) == count
 
 
 def test_each_user_that_a_step_acts_as_is_asked_for_once():
