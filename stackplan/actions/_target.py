@@ -9,6 +9,7 @@ from stackplan.model.facts import Answer, Facts, Known, Plain, Query
 from stackplan.model.kind import CannotAct
 from stackplan.model.location import Location
 from stackplan.model.secret import Secret, Text
+from stackplan.model.written import Written, file
 
 
 def target_query(path: str, *, follow: bool) -> Query:
@@ -87,6 +88,12 @@ def target_state(answer: Answer, path: str, *, content: Text | None = None) -> S
         size = about.get("size")
         text += (f", {size} bytes" if size is not None else "") + (f", sha256 {str(digest)[:12]}" if digest else "")
     return {("file", path): Held(text, str(mark) if kind == "file" else "")}
+
+
+def target_written(answer: Answer) -> tuple[Written, ...]:
+    """Return the place that is written, or nothing where it is not known."""
+    path = told(answer).get("path")
+    return file(path) if isinstance(path, str) else ()
 
 
 def target_facts(facts: Facts, path: str, *, follow: bool) -> Answer:

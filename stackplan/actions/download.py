@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from stackplan.actions._foretold import of_file, reach
 from stackplan.actions._sources import Address, read_address
-from stackplan.actions._target import read_mode, read_path, refusal, stated, target_query, target_state, told
+from stackplan.actions._target import (
+    read_mode,
+    read_path,
+    refusal,
+    stated,
+    target_query,
+    target_state,
+    target_written,
+    told,
+)
 from stackplan.actions._transfer_failures import explain_transfer
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
@@ -15,6 +24,7 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
+from stackplan.model.written import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,9 @@ class Download(ActionKind):
             arguments["mode"] = self.mode
         display = f"download {self.url.shown} to {self.path}, sha256 {self.sha256[:12]}…"
         return Job((Task(kind="download", arguments=arguments, display=display),))
+
+    def writes(self, facts: Facts) -> tuple[Written, ...]:
+        return target_written(facts[target_query(self.path, follow=True)])
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path)

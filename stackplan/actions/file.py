@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackplan.actions._foretold import of_file, reach, sha256
-from stackplan.actions._target import read_mode, read_path, refusal, stated, target_query, target_state, told
+from stackplan.actions._target import (
+    read_mode,
+    read_path,
+    refusal,
+    stated,
+    target_query,
+    target_state,
+    target_written,
+    told,
+)
 from stackplan.actions._text_diff import diff, open_to_all
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
@@ -14,6 +23,7 @@ from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.quantity import size_text
 from stackplan.model.secret import Secret, Text, reveal
+from stackplan.model.written import Written
 
 SIZE_LIMIT = 8 * 1024 * 1024
 
@@ -84,6 +94,9 @@ class File(ActionKind):
         about = "".join(f", {key} {value}" for key, value in given.items() if value is not None)
         size = len(reveal(self.content).encode("utf-8", "surrogateescape"))
         return Job((Task(kind="file", arguments=arguments, display=f"write {self.path}, {size_text(size)}{about}"),))
+
+    def writes(self, facts: Facts) -> tuple[Written, ...]:
+        return target_written(facts[target_query(self.path, follow=True)])
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path, content=self.content)

@@ -22,6 +22,7 @@ from stackplan.model.facts import Facts, Known, Query, Unknown
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.outcome import Reason
+from stackplan.model.written import Written, environment
 
 _OPEN = ("command", "python_value", "disk", "http", "port", "service")
 """Questions whose answers may rest on an environment that they do not name."""
@@ -101,6 +102,10 @@ class PythonPackages(ActionKind):
             details=expected.remarks,
             failures=self._failures(expected, means, facts),
         )
+
+    def writes(self, facts: Facts) -> tuple[Written, ...]:
+        answer = facts[self._installer_query()]
+        return environment(installer_facts(answer).venv) if isinstance(answer, Known) else ()
 
     def state(self, facts: Facts) -> State:
         packages = package_state(facts[distributions_query(venv=self.wishes.venv)])

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackplan.actions._foretold import left_open, reach
-from stackplan.actions._target import read_path, refusal, stated, target_query, target_state, told
+from stackplan.actions._target import read_path, refusal, stated, target_query, target_state, target_written, told
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
+from stackplan.model.written import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ class Symlink(ActionKind):
             )
         display = f"ln -sfn {self.target} {self.path}"
         return Job((Task(kind="symlink", arguments={"path": self.path, "target": self.target}, display=display),))
+
+    def writes(self, facts: Facts) -> tuple[Written, ...]:
+        return target_written(facts[target_query(self.path, follow=False)])
 
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=False)], self.path)

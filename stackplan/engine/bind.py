@@ -14,6 +14,7 @@ from stackplan.model.job import Job
 from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind, Prediction
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step, StepId
+from stackplan.model.written import Written
 
 _SUDO = "sudo"
 _COST = (Recheck.ALWAYS, Recheck.FINAL, Recheck.NEVER)
@@ -90,6 +91,12 @@ class BoundStep:
     def reach(self, facts: Facts) -> frozenset[Query] | None:
         """Return the questions whose answers the action can change, whatever it does; None where that is any."""
         return guarded(lambda: self.action.reach(facts.seen_by(self.step.user)), lambda _: None)
+
+    def writes(self, facts: Facts) -> tuple[Written, ...]:
+        """Return what the action may write and what can be taken back, as the step's user writes it."""
+        user = self.step.user
+        found = guarded(lambda: self.action.writes(facts.seen_by(user)), lambda _: ())
+        return tuple(replace(it, user=user) for it in found)
 
     def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
         """Return what the action has to say of the node ahead of its run; none of it stops anything."""

@@ -11,6 +11,7 @@ from stackplan.engine.judge import judge
 from stackplan.engine.observe import answers_differ, observe
 from stackplan.engine.perform import NodeAtWork, Performance, perform
 from stackplan.engine.prove import Proof, condition_report, condition_reports, prove, summed
+from stackplan.engine.snapshots import protect, release
 from stackplan.engine.wording import stop_text, undeclared_no_op_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
@@ -84,7 +85,11 @@ class LiveStep:
         return self._report(StepOutcome.FAILED, Reason.PRECONDITION, message=message, conditions=conditions)
 
     def act(self, before: Before) -> StepReport:
-        """Carry the action out and prove what it left."""
+        """Carry the action out, with snapshots of what it writes, and prove what it left."""
+        protection = protect(self.step, before.facts, self.node.run.id, self.node.inquiry)
+        if isinstance(protection, CannotAct):
+            return self._cannot_act(protection, before)
+        self.node.protections[self.step.id] = protection
         performance = perform(self.step, before.facts, self.node)
         if isinstance(performance, CannotAct):
             return self._cannot_act(performance, before)
@@ -108,7 +113,8 @@ class LiveStep:
         """Ask everything that bears on the step in one round trip; wait for conditions only if the action went well."""
         inquiry, run = self.node.inquiry, self.node.run
         rechecked = tuple(condition for proven in self.earlier for condition in proven.conditions)
-        inquiry.learn((*self.step.queries, *queries_of(rechecked)))
+        snapshots = self.node.protection(self.step.id).queries
+        inquiry.learn((*self.step.queries, *queries_of(rechecked), *snapshots))
         if ending is None or ending == Exited(0):
             post = settle(self.step.post, inquiry, run.clock, run.stop)
             again = settle(rechecked, inquiry, run.clock, run.stop)
@@ -127,6 +133,11 @@ class LiveStep:
         )
 
     def _judge(self, performance: Performance, before: Before, after: After) -> StepReport:
+        protection = self.node.protection(self.step.id)
+        if protection.not_begun(after.facts, performance.ending):
+            return self._not_begun(performance, before, after)
+        if isinstance(performance.ending, Exited) and performance.ending.code != 0 and not after.changed:
+            release(protection, self.node.name, performance.action.attempts, self.node.attachment)
         outcome, reason = judge(
             performance.ending, changed=after.changed, post=summed(after.post), earlier=after.earlier_status
         )
@@ -135,6 +146,7 @@ class LiveStep:
             action=performance.action,
             duration_s=performance.duration_s,
             changes=after.changes,
+            diagnoses=protection.warnings(after.facts),
         )
         if reason is None:
             return report
@@ -146,8 +158,19 @@ class LiveStep:
             message=undeclared_no_op_text()
             if reason is Reason.NO_OP and not self.step.action.predicts
             else stop_text(reason, performance.ending, culprits, broken),
-            diagnoses=self._diagnose(performance, before, after, reason),
+            diagnoses=(*self._diagnose(performance, before, after, reason), *report.diagnoses),
         )
+
+    def _not_begun(self, performance: Performance, before: Before, after: After) -> StepReport:
+        """Report a step whose action was not started, for want of a snapshot."""
+        said = (performance.action.output_tail or "").strip().rpartition("\n")[2]
+        report = self._report(
+            StepOutcome.FAILED,
+            Reason.PRECONDITION,
+            conditions=self._conditions(before, after),
+            message=f"the action was not started: {said or 'no snapshot could be taken'}",
+        )
+        return replace(report, action=performance.action, duration_s=performance.duration_s)
 
     def _conditions(self, before: Before, after: After) -> tuple[ConditionReport, ...]:
         return (

@@ -23,6 +23,7 @@ from stackplan.model.job import Ending, Job
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
 from stackplan.model.verdict import Verdict
+from stackplan.model.written import Written
 
 
 class ConditionKind(ABC):
@@ -154,6 +155,12 @@ class ActionKind(ABC):
         A plan holds to it where what the action does cannot be foretold.
         """
         return None
+
+    def writes(self, facts: Facts) -> tuple[Written, ...]:  # noqa: ARG002 - a default
+        """Return the lasting things that the job may write and that can be taken back; of each a snapshot is made
+        before. Nothing for what cannot be taken back, such as what a script does.
+        """
+        return ()
 
     def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
         """Return what of these facts may set nodes apart, by a name that is the same on every node ("uv")."""

@@ -11,6 +11,7 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.verdict import Status
+from stackplan.model.written import Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,10 @@ class ConditionReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionReport:
-    """`exit_code` None: not run, or ended otherwise (`ending` says how). `output_tail` is what it printed last."""
+    """`exit_code` None: not run, or ended otherwise (`ending` says how). `output_tail` is what it printed last.
+
+    `writes` is what can be taken back of what it may write.
+    """
 
     kind: str
     command: str | None = None
@@ -49,6 +53,7 @@ class ActionReport:
     ending: str | None = None
     output_tail: str | None = None
     attempts: int = 0
+    writes: tuple[Written, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

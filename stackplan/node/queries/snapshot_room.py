@@ -1,9 +1,9 @@
 """What a snapshot of a thing would take, and whether there is room for it; nothing is written to find that out.
 
 Asked with `{"run", "kind": "environment|file", "path"}`. Shape: `{"path", "state", "was": "environment|file|link|
-absent|other", "kept": bool, "way": "reflink|hard links|copy" | null, "size_bytes", "rooms": [{"place", "needed_bytes",
-"free_bytes", "needed_files", "free_files"}]}`. `kept`: the run has a snapshot of it already. `free_files` is null where
-the filesystem keeps no such count. `state` is where the user's snapshots are noted.
+absent|other", "kept": bool, "way": "reflink|hard links|copy" | null, "size_bytes", "rooms": [{"place", "device",
+"needed_bytes", "free_bytes", "needed_files", "free_files"}]}`. `kept`: the run has a snapshot of it
+already. `free_files` is null where the filesystem keeps no such count. `state` is where the user's snapshots are noted.
 """
 
 from __future__ import annotations
@@ -119,11 +119,10 @@ def _rooms(wanted: list[tuple[str, int, int]]) -> list[dict[str, Any]]:
         nearest = _nearest(place_)
         room = os.statvfs(nearest)
         free_files = room.f_favail if room.f_files else None
-        found = rooms.setdefault(
-            os.stat(nearest).st_dev,
-            {"place": place_, "free_bytes": room.f_bavail * room.f_frsize, "free_files": free_files,
-             "needed_bytes": 0, "needed_files": 0},
-        )  # fmt: skip
+        device = os.stat(nearest).st_dev
+        new = {"place": place_, "device": device, "needed_bytes": 0, "needed_files": 0}
+        new.update(free_bytes=room.f_bavail * room.f_frsize, free_files=free_files)
+        found = rooms.setdefault(device, new)
         found["needed_bytes"] += needed
         found["needed_files"] += files
     return list(rooms.values())
