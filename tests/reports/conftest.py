@@ -261,8 +261,21 @@ def _foretold() -> Report:
     left = StepReport(
         id="tune", outcome=StepOutcome.WOULD_CHANGE, message="unknown until applied: its effects are not declared"
     )
+    unsure = {"predicted": Status.UNKNOWN}
+    overcast = StepReport(
+        id="probe",
+        outcome=StepOutcome.UNKNOWN,
+        message="holds now; `tune` would act before it",
+        conditions=(replace(nvcc(), **unsure, predicted_why="`tune` would act before it"),),
+    )
+    last = StepReport(
+        id="sgl-kernel",
+        outcome=StepOutcome.UNKNOWN,
+        message="not reached: `app` would fail before it",
+        conditions=(replace(nvcc(), **unsure, predicted_why="`app` would fail before it"),),
+    )
     first = node(
-        "gpu-01", weak, torch_step, profile, left, app, REST[1],
+        "gpu-01", weak, torch_step, profile, left, overcast, app, last,
         outcome=NodeOutcome.FAILED, stopped_at="app", reason=Reason.REGRESSION, traits={"driver": "580", "uv": "0.13"},
     )  # fmt: skip
     second = replace(first, node="gpu-02", traits={"driver": "580"})
