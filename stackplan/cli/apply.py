@@ -19,7 +19,6 @@ from stackplan.cli.selection import Selection, selection_options, step_options
 from stackplan.cli.variables import variables_of
 from stackplan.engine.apply import Setting, apply
 from stackplan.engine.clock import SystemClock
-from stackplan.engine.consult import Survey
 from stackplan.engine.plan import node_plans, plan, plan_report
 from stackplan.engine.recheck import failing, recheck, recheck_renderings
 from stackplan.engine.saved_plan_file import is_plan_file
@@ -67,7 +66,7 @@ def _apply_plan(
     if (refusal := recheck_renderings(prepared.targets)) is not None:
         return end(refusal, form)
     prepared.say_that_nodes_are_asked()
-    survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
+    survey = prepared.survey(selection.parallel)
     plans = node_plans(prepared.targets, prepared.connect, survey)
     planned = plan_report(prepared.targets, plans, survey)
     if (refusal := recheck(prepared.targets, plans) or failing(planned)) is not None:
@@ -96,7 +95,7 @@ def _nobody_to_ask() -> Diagnosis:
 
 def _planned(prepared: Prepared, selection: Selection) -> Report:
     prepared.say_that_nodes_are_asked()
-    survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
+    survey = prepared.survey(selection.parallel)
     return plan(prepared.targets, prepared.connect, survey)
 
 

@@ -9,8 +9,6 @@ from stackplan.cli.output import result, say
 from stackplan.cli.preparation import prepare
 from stackplan.cli.selection import Selection, selection_options
 from stackplan.engine.bug import Bug
-from stackplan.engine.clock import SystemClock
-from stackplan.engine.consult import Survey
 from stackplan.engine.gather import record
 from stackplan.reports.safe import safe, safe_paragraphs
 
@@ -31,7 +29,7 @@ def command(playbook: str, selection: Selection, folder: Path) -> int:
     """Record what PLAYBOOK asks of each node, a file a node; `stackplan plan --facts DIR` plans on them."""
     prepared = prepare(playbook, selection)
     prepared.say_that_nodes_are_asked()
-    survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
+    survey = prepared.survey(selection.parallel)
     status = 0
     for node, found in record(prepared.targets, prepared.connect, survey, folder).items():
         if isinstance(found, Path):

@@ -10,8 +10,6 @@ from stackplan.cli.output import form_option, say
 from stackplan.cli.preparation import prepare
 from stackplan.cli.saving import plan_to_save
 from stackplan.cli.selection import Selection, selection_options, step_options
-from stackplan.engine.clock import SystemClock
-from stackplan.engine.consult import Survey
 from stackplan.engine.facts_file import read_folder
 from stackplan.engine.plan import node_plans, plan_recorded, plan_report
 from stackplan.engine.saved_plan import SavedPlan
@@ -59,7 +57,7 @@ def command(
     # Recorded facts answer no question that holds a secret, so that none has to be there to plan on them.
     secrets = None if facts is None else Withheld()
     prepared = prepare(playbook, selection, only, first, secrets=secrets, files=files)
-    survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
+    survey = prepared.survey(selection.parallel)
     if facts is not None:
         return end(plan_recorded(prepared.targets, read_folder(facts), survey), form, detailed=detailed_exitcode)
     prepared.say_that_nodes_are_asked()

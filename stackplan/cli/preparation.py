@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stackplan.cli.output import say_on_terminal
+from stackplan.cli.output import say, say_on_terminal
 from stackplan.cli.places import find_playbook
 from stackplan.cli.rendering import Renderings
 from stackplan.cli.selection import Selection
@@ -12,6 +12,8 @@ from stackplan.cli.steps import narrowed
 from stackplan.connection.connect import connect
 from stackplan.connection.options import ConnectOptions
 from stackplan.connection.session import Session
+from stackplan.engine.clock import SystemClock
+from stackplan.engine.consult import Survey
 from stackplan.engine.rollout import Target
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
@@ -23,7 +25,9 @@ from stackplan.language.variables import Scope, scope
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.node import Inventory, Node
 from stackplan.model.playbook import Playbook
+from stackplan.model.quantity import duration_text
 from stackplan.model.secret import Redactor
+from stackplan.reports.safe import safe
 from stackplan.reports.wording import counted
 
 MOST_NAMES = 4
@@ -42,6 +46,14 @@ class Prepared:
     def say_that_nodes_are_asked(self) -> None:
         """Tell whoever waits at a terminal what is being waited for."""
         say_on_terminal(f"Asking {counted(len(self.targets), 'node')}…")
+
+    def survey(self, parallel: int) -> Survey:
+        """Return how these nodes are looked at; of an answer that takes long a line is said, in logs too."""
+        return Survey(redactor=self.redactor, clock=SystemClock(), parallel=parallel, on_waiting=_say_what_is_awaited)
+
+
+def _say_what_is_awaited(node: str, what: str, seconds: float) -> None:
+    say(f"{safe(node)}: waiting for {safe(what)}, {duration_text(seconds)} so far")
 
 
 def prepare(

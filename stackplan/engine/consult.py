@@ -21,11 +21,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """How nodes are looked at: what may not be seen, the time, and how many at once."""
+    """How nodes are looked at: what may not be seen, the time, how many at once.
+
+    `on_waiting` hears, from any thread, of a node whose answer takes long, what is waited for, and since how many
+    seconds.
+    """
 
     redactor: Redactor
     clock: Clock
     parallel: int = 10
+    on_waiting: Callable[[str, str, float], None] | None = None
 
 
 def consult(

@@ -6,7 +6,7 @@ from functools import partial
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.apply import identity
-from stackplan.engine.bind import BoundPlaybook
+from stackplan.engine.bind import BoundPlaybook, unique
 from stackplan.engine.consult import Survey, ask, consult, not_reached
 from stackplan.engine.facts_file import recorded_answers
 from stackplan.engine.fold import report_nodes
@@ -15,7 +15,8 @@ from stackplan.engine.node_session import NodeSession
 from stackplan.engine.planner import NodePlan, Planner, drive
 from stackplan.engine.redaction import redacted
 from stackplan.engine.rollout import Connect, Target, waves
-from stackplan.model.facts import Facts, Origin
+from stackplan.engine.waiting import saying
+from stackplan.model.facts import Answer, Facts, Origin, Query
 from stackplan.model.report import NodeReport, Report
 
 _KEPT = 8
@@ -31,10 +32,24 @@ def node_plans(targets: Sequence[Target], connect: Connect, survey: Survey) -> d
     """Return, by node, what would happen on live nodes, or why that could not be found out."""
 
     def work(target: Target, session: NodeSession) -> NodePlan:
-        planner = Planner(node=target.node.name, playbook=target.playbook, origin=Origin.LIVE, taken=survey.clock.now())
-        return drive(planner, lambda queries: ask(session, queries))
+        told: Planner | NodePlan = Planner(
+            node=target.node.name, playbook=target.playbook, origin=Origin.LIVE, taken=survey.clock.now()
+        )
+        while isinstance(told, Planner):
+            told = told.tell(_ask(told, session, survey))
+        return told
 
     return consult(targets, connect, survey, work)
+
+
+def _ask(planner: Planner, session: NodeSession, survey: Survey) -> Mapping[Query, Answer]:
+    """Return the answers that the planner asks for, and say meanwhile what takes so long."""
+    queries, hear = unique(planner.asks()), survey.on_waiting
+    if hear is None or not queries:
+        return ask(session, queries)
+    what = survey.redactor.text(planner.awaited)
+    with saying(lambda seconds: hear(planner.node, what, seconds)):
+        return ask(session, queries)
 
 
 def plan_recorded(targets: Sequence[Target], recorded: Mapping[str, Facts], survey: Survey) -> Report:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from stackplan.engine.bind import BoundPlaybook, unique
+from stackplan.engine.bind import BoundPlaybook, BoundStep, unique
 from stackplan.engine.course import Course, StepPlan
 from stackplan.engine.headline import headline, traits
 from stackplan.engine.memo import Memo
@@ -56,6 +56,19 @@ class Planner:
         if self.course is not None:
             return self.pending
         return self.memo.recall("queries", self.playbook, (), lambda: self.playbook.queries)
+
+    @property
+    def awaited(self) -> str:
+        """What is waited for until the answers are there, in words for people."""
+        if self.course is None:
+            return "what the playbook asks"
+        asked = set(self.pending)
+        running = [
+            f"`{step.id}` ({step.action.describe()})"
+            for step, queries in zip(self.playbook.steps, self.dry_runs, strict=False)
+            if isinstance(step, BoundStep) and asked.intersection(queries)
+        ]
+        return f"the dry run of {', '.join(running)}"
 
     def tell(self, answers: Mapping[Query, Answer]) -> "Planner | NodePlan":
         """Take the answers; return the plan, or the planner that asks on. What is left out is unknown."""
