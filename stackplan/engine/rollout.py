@@ -1,7 +1,7 @@
 """In which order nodes are taken, and when no more are: a canary, then batches, until too many have failed."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -21,7 +21,7 @@ from stackplan.engine.permit import Permit
 from stackplan.engine.stop import Level
 from stackplan.model.event import ConnectionDropped, NodeEnded, NodeStarted, Reattached
 from stackplan.model.node import Node
-from stackplan.model.outcome import NodeOutcome, Reason
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.playbook import Rollout
 from stackplan.model.report import NodeReport, Report
 
@@ -161,10 +161,14 @@ class RollOut:
             attachment.end_job()
         inquiry = Inquiry(name, attachment, run.clock)
         node = NodeAtWork(name=name, attachment=attachment, inquiry=inquiry, run=run)
-        execution = Execution(target.playbook, node, target.permit, self._foretold.get(name, {}))
-        report = execution.execute()
-        left = history.ended(run.id, report, execution.outcomes, run.clock.now())
+        report, outcomes = self.carry_out(target, node)
+        left = history.ended(run.id, report, outcomes, run.clock.now())
         return history.noted(report, attachment.record(left) or unwritten)
+
+    def carry_out(self, target: Target, node: NodeAtWork) -> tuple[NodeReport, Mapping[str, StepOutcome]]:
+        """Do on a locked node what the run is for; return how it ended, and each of its steps."""
+        execution = Execution(target.playbook, node, target.permit, self._foretold.get(target.node.name, {}))
+        return execution.execute(), execution.outcomes
 
     def _losses(self, node: str) -> Losses:
         run = self._run

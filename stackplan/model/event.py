@@ -109,6 +109,16 @@ class Awaited:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreStarted:
+    """Recorded (and on disk) before what the run `of` wrote to `paths` is put back."""
+
+    node: str
+    of: str
+    paths: tuple[str, ...]
+    time: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepEnded:
     node: str
     step: StepReport
@@ -147,6 +157,7 @@ Event: TypeAlias = (
     | ConnectionDropped
     | Reattached
     | Awaited
+    | RestoreStarted
     | StepEnded
     | NodeEnded
     | RunEnded

@@ -1,0 +1,185 @@
+"""Taking back what a run wrote on one node: everything of which it made a snapshot is put back, and proven to be so.
+
+What was written is what the node tells, never what a controller remembers: a run may have had several.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from stackplan.engine.job_name import job_name
+from stackplan.engine.perform import NodeAtWork
+from stackplan.engine.snapshots import rows, snapshots_query
+from stackplan.engine.wording import ending_text
+from stackplan.model.change import Change
+from stackplan.model.event import RestoreStarted
+from stackplan.model.facts import Facts, Known, Plain
+from stackplan.model.job import Ending, Exited, Job, Task, Work
+
+TIMEOUT_S = 3600.0
+Row = Mapping[str, Plain]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thing:
+    """One thing that a run wrote. `why` says why it is not proven to be as it was, None where it is.
+
+    `clone` is where what it was still lies, None where that was put back or there was nothing.
+    """
+
+    path: str
+    steps: tuple[str, ...]
+    changes: tuple[Change, ...] = ()
+    why: str | None = None
+    clone: str | None = None
+    later: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """What was put back on a node; `trouble` is what stood in the way of all of it, `output` what the node said."""
+
+    things: tuple[Thing, ...] = ()
+    trouble: str | None = None
+    output: str = ""
+
+    @property
+    def proven(self) -> bool:
+        return self.trouble is None and all(it.why is None for it in self.things)
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The steps whose writing is proven to be taken back, all of it."""
+        open_ = {step for it in self.things if it.why is not None for step in it.steps}
+        return frozenset(step for it in self.things for step in it.steps) - open_
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is not proven, a line each, with where the clone is."""
+        trouble = () if self.trouble is None else (self.trouble,)
+        return trouble + tuple(
+            it.why + (f"; what it was lies in {it.clone}" if it.clone else "")
+            for it in self.things
+            if it.why is not None
+        )
+
+
+def look(run: str, users: Collection[str | None], node: NodeAtWork) -> TakenBack:
+    """Return what there is to take back of a run, each thing with what putting it back would change."""
+    facts = node.inquiry.ask_again([snapshots_query(run, user, things=True) for user in users])
+    return _read(run, users, facts, facts)
+
+
+def take_back(
+    run: str, users: Collection[str | None], node: NodeAtWork, number: int, on_output: Callable[[bytes], None]
+) -> TakenBack:
+    """Put back everything that `run` wrote as one of `users`, and return how that stands, asked afterwards.
+
+    `number` tells this attempt from others of the node's present run. Raise ConnectionFailure.
+    """
+    queries = {user: snapshots_query(run, user, things=True) for user in users}
+    before = node.inquiry.ask_again(tuple(queries.values()))
+    found = _read(run, users, before, before)
+    if found.trouble is not None or not found.things:
+        return found
+    told = RestoreStarted(
+        node=node.name, of=run, paths=tuple(it.path for it in found.things), time=node.run.clock.now()
+    )
+    if (untold := node.run.recorder.record(told)) is not None:
+        return TakenBack(trouble=f"nothing was put back: {untold}")
+    node.inquiry.forget()
+    output: list[bytes] = []
+
+    def heard(data: bytes) -> None:
+        output.append(data)
+        on_output(data)
+
+    endings: list[Ending] = []
+    for index, (user, query) in enumerate(queries.items()):
+        if rows(before.answers[query]):
+            task = Task(kind="restore", arguments={"run": run}, display=f"put back what run {run} wrote")
+            name = job_name(node.run.id, node.name, f"_restore{index}", number)
+            work = Work(name=name, job=Job((task,)), user=user, timeout_s=TIMEOUT_S)
+            endings.append(node.attachment.carry_out(work, heard))
+    after = node.inquiry.ask_again(tuple(queries.values()))
+    said = b"".join(output).decode("utf-8", "replace")
+    done = _read(run, users, before, after, restored=True)
+    return TakenBack(things=done.things, trouble=done.trouble or _trouble(endings, done, said), output=said)
+
+
+def _trouble(endings: Collection[Ending], done: TakenBack, said: str) -> str | None:
+    """Return what the node's own word adds: a thing can look as it was and not be what its RECORDs say."""
+    bad = [ending for ending in endings if ending != Exited(0)]
+    if not bad or any(it.why is not None for it in done.things):
+        return None
+    last = said.strip().rpartition("\n")[2]
+    return last or f"putting back did not end well: {ending_text(bad[0])}"
+
+
+def _read(run: str, users: Collection[str | None], before: Facts, after: Facts, *, restored: bool = False) -> TakenBack:
+    things: list[Thing] = []
+    for user in users:
+        query = snapshots_query(run, user, things=True)
+        answer = after.answers[query]
+        if not isinstance(answer, Known):
+            return TakenBack(trouble=f"the node does not tell what run {run} wrote there: {answer.why}")
+        old = {it["path"]: it for it in rows(before.answers[query])}
+        # Without an end of the snapshot its action had not begun: there is nothing to take back.
+        now = {str(it["path"]): it for it in rows(answer) if it["complete"] is True}
+        things += [_thing(old.get(path, it), it, restored=restored) for path, it in now.items()]
+    return TakenBack(things=tuple(things))
+
+
+def _thing(before: Row, now: Row, *, restored: bool) -> Thing:
+    found = _differences(now)
+    path = str(now["path"])
+    why = None
+    if restored and now["restored"] is not True:
+        why = f"{path} was not put back" + (f": {now['clone_fault']}" if now["clone_fault"] else "")
+    elif restored and found is None:
+        why = f"{path}: it could not be compared with what it was"
+    elif restored and found:
+        why = f"{path} is not what it was: {found}"
+    elif not restored and now["clone_fault"]:
+        why = f"{path} cannot be put back: {now['clone_fault']}"
+    lies = why is not None and now["restored"] is not True and isinstance(now["clone"], str)
+    return Thing(
+        path=path,
+        steps=_texts(now["steps"]),
+        changes=_changes(before),
+        why=why,
+        clone=str(now["clone"]) if lies else None,
+        later=_texts(now["later"]),
+    )
+
+
+def _differences(row: Row) -> str | None:
+    """Return in what a thing differs from what it was, empty where in nothing, None where that is not told."""
+    told = row["differences"]
+    if not isinstance(told, dict):
+        return None
+    first, count = _texts(told["first"]), told["count"]
+    more = int(count) - len(first) if isinstance(count, int) else 0
+    return "; ".join(first) + (f"; and {more} more" if more > 0 else "")
+
+
+def _changes(row: Row) -> tuple[Change, ...]:
+    """Return what putting back changes: packages of an environment, or the thing itself."""
+    was, path = row["was"], str(row["path"])
+    if not _differences(row):
+        return ()
+    old, new = row["packages_now"], row["packages"]
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+        moved = tuple(Change("package", name, _text(old.get(name)), _text(new.get(name))) for name in names)
+        if moved:
+            return moved
+    kind = str(row["kind"])
+    return (Change(kind, path, "as the run left it", None if was == "absent" else "as it was before the run"),)
+
+
+def _text(value: Plain) -> str | None:
+    return None if value is None else str(value)
+
+
+def _texts(value: Plain) -> tuple[str, ...]:
+    return tuple(str(it) for it in value) if isinstance(value, list) else ()
