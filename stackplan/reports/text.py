@@ -91,9 +91,14 @@ def _table(groups: list[Group], command: str, width: int, paint: Paint) -> list[
     return lines
 
 
-def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
+def closing(report: Report) -> str:
+    """Return the one sentence, or two, that say what the report comes to."""
     words = {"plan": _plan_words, "verify": _verify_words}.get(report.command, _apply_words)
-    text = words(report) if report.nodes else "No node was selected, so nothing was done."
+    return words(report) if report.nodes else "No node was selected, so nothing was done."
+
+
+def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
+    text = closing(report)
     style = NODE_STYLES[report.outcome] if report.nodes else Style.UNSURE
     run = f"run {safe(report.run)}" if report.run else None
     return [paint(style, line) for line in beside(text, run, 0, width)]

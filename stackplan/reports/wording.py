@@ -59,9 +59,9 @@ def step_word(step: StepReport) -> str:
     return step.outcome.value.replace("-", " ")
 
 
-def step_sentence(step: StepReport) -> str:
-    """Return one line on why a step ended as it did, with how long it took; empty when the word says it all."""
-    took = "" if step.duration_s is None else f"({duration_text(step.duration_s)})"
+def step_sentence(step: StepReport, *, timed: bool = True) -> str:
+    """Return one line on why a step ended as it did; empty when the word says it all. `timed`: and how long it took."""
+    took = "" if step.duration_s is None or not timed else f"({duration_text(step.duration_s)})"
     sentence = safe(step.message) if step.message and not _worded_here(step) else _sentence(step)
     return " ".join(part for part in (sentence, took) if part)
 
