@@ -4,7 +4,7 @@ Asking again is harmless, a job is started once by its name, and watching goes o
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from stackplan.connection.failure import (
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
+    LockBroken,
     Locked,
     NodeProgramFailed,
     NodeUnreachable,
@@ -23,12 +24,15 @@ from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.stop import Level, Stop
 from stackplan.model.facts import Answer, Failed, Query
-from stackplan.model.job import Ending, Interrupted, Lost, NotStarted, Work
+from stackplan.model.job import Ending, Interrupted, Lost, NotStarted, Whereabouts, Work
 
 T = TypeVar("T")
 
-# About two minutes in all: longer than a switch that restarts, shorter than an operator's patience.
-PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
+RECONNECT_S = 120.0
+"""For how long a lost node is tried to be reached: longer than a switch that restarts, shorter than an operator's
+patience."""
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 30.0
 # A connection that held for this long was a good one: what dropped before it is forgotten.
 _STEADY_S = 30.0
 _DROPS_IN_A_ROW = 5
@@ -38,7 +42,7 @@ _GRACE_S = 10.0
 OVERDUE_S = 60.0
 _PASSING = (NodeUnreachable, ConnectionLost, ProgramSilent)
 # Neither becomes better by trying again: somebody else may be answering, or another run has begun.
-_FINAL = (HostKeyUnknown, HostKeyChanged, Locked)
+_FINAL = (HostKeyUnknown, HostKeyChanged, Locked, LockBroken)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +53,35 @@ class Losses:
     reattached: Callable[[str | None], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """What runs on the node, by the name that the node knows."""
+
+    name: str
+    step: str | None
+    timeout_s: float
+
+
 class Attachment:
     """Speaks to one node for one run. `end_job` may be called from any thread, everything else from one."""
 
-    def __init__(self, connect: Callable[[], NodeSession], stop: Stop, clock: Clock, losses: Losses) -> None:
-        """Connect. Raise ConnectionFailure."""
+    def __init__(
+        self,
+        connect: Callable[[], NodeSession],
+        stop: Stop,
+        clock: Clock,
+        losses: Losses,
+        reconnect_s: float = RECONNECT_S,
+    ) -> None:
+        """Connect. `reconnect_s` bounds the tries to connect again when that was lost. Raise ConnectionFailure."""
         self._connect = connect
+        self._reconnect_s = reconnect_s
         self._clock = clock
         self._stop = stop
         self._losses = losses
         self._owner: LockOwner | None = None
         self._guard = threading.Lock()
-        self._job: Work | None = None
+        self._job: _Job | None = None
         self._ending = False
         self._gone: ConnectionFailure | None = None
         self._session = connect()
@@ -87,17 +108,36 @@ class Attachment:
         except NodeProgramFailed as error:
             return dict.fromkeys(queries, Failed(str(error)))
 
+    def find(self, name: str) -> Whereabouts:
+        """Return what became of a job that an earlier controller may have started. Raise ConnectionFailure."""
+        return self._holding_on(lambda session: session.find(name))
+
     def carry_out(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
         """Start the job, watch it to its end, and return how it ended; Lost when that cannot be known."""
+
+        job = _Job(name=work.name, step=work.step, timeout_s=work.timeout_s)
+
+        def start_and_watch() -> Ending:
+            started = self._holding_on(lambda session: session.start(work))
+            return started if isinstance(started, NotStarted) else self._watch(job, on_output)
+
         with self._guard:
             if self._ending:
                 return Interrupted()
-            self._job = work
+            self._job = job
+        return self._at_work(start_and_watch)
+
+    def take_up(self, name: str, step: str, timeout_s: float, on_output: Callable[[bytes], None]) -> Ending:
+        """Watch a job that was started by an earlier controller to its end; all its output is given once more."""
+        job = _Job(name=name, step=step, timeout_s=timeout_s)
+        with self._guard:
+            self._job = job
+        return self._at_work(lambda: self._watch(job, on_output))
+
+    def _at_work(self, call: Callable[[], Ending]) -> Ending:
+        """Return what `call` returns, the job being out there meanwhile; Lost when the connection is."""
         try:
-            started = self._holding_on(lambda session: session.start(work))
-            if isinstance(started, NotStarted):
-                return started
-            return self._watch(work, on_output)
+            return call()
         except ConnectionFailure as error:
             return Lost(str(error))
         finally:
@@ -117,9 +157,9 @@ class Attachment:
             session = self._session
         session.close()
 
-    def _watch(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
-        name = work.name
-        due = self._clock.monotonic() + work.timeout_s + OVERDUE_S
+    def _watch(self, job: _Job, on_output: Callable[[bytes], None]) -> Ending:
+        name = job.name
+        due = self._clock.monotonic() + job.timeout_s + OVERDUE_S
         seen = 0
 
         def watch(session: NodeSession) -> Ending:
@@ -168,18 +208,22 @@ class Attachment:
             raise
 
     def _take_another(self, lost: ConnectionLost) -> None:
-        """Try for about two minutes; less when the operator wants to end."""
+        """Try as long as that is allowed; less when the operator wants to end."""
         step = None if self._job is None else self._job.step
         self._losses.dropped(step, str(lost))
         self._session.close()
         why: ConnectionFailure = lost
-        for pause in PAUSES_S:
+        for pause in self._pauses():
             hurried = self._stop.wait(pause, Level.END)
             try:
                 session = self._connect()
-                if self._owner is not None:
-                    # The run's own job may still hold the lock; within one run it is shared.
-                    session.lock(self._owner)
+                try:
+                    if self._owner is not None:
+                        # The run's own job may still hold the lock; within one run it is shared.
+                        session.lock(self._owner, again=True)
+                except ConnectionFailure:
+                    session.close()
+                    raise
             except ConnectionFailure as error:
                 # While a job is out there, everything but another host is taken for the trouble of a bad moment.
                 if isinstance(error, _FINAL) or (self._job is None and not isinstance(error, _PASSING)):
@@ -193,6 +237,14 @@ class Attachment:
             self._losses.reattached(step)
             return
         raise why
+
+    def _pauses(self) -> Iterator[float]:
+        """Yield how long to wait ahead of each try, ever longer, until the time that there is has been used up."""
+        until = self._clock.monotonic() + self._reconnect_s
+        pause = _FIRST_PAUSE_S
+        while (left := until - self._clock.monotonic()) > 0:
+            yield min(pause, left)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
 def _ended_meanwhile(lost: ConnectionLost) -> ConnectionLost:

@@ -9,14 +9,16 @@ from stackplan.engine.guard import guarded
 from stackplan.engine.inquiry import settle
 from stackplan.engine.judge import judge
 from stackplan.engine.observe import answers_differ, observe
+from stackplan.engine.past import PastStep
 from stackplan.engine.perform import NodeAtWork, Performance, perform
 from stackplan.engine.prove import Proof, condition_report, condition_reports, prove, summed
+from stackplan.engine.recollection import as_recalled, recall, remember
 from stackplan.engine.snapshots import protect, release
-from stackplan.engine.wording import stop_text, undeclared_no_op_text
+from stackplan.engine.wording import lost_text, stop_text, undeclared_no_op_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
-from stackplan.model.facts import Facts
-from stackplan.model.job import Ending, Exited, Lost
+from stackplan.model.facts import Facts, Query
+from stackplan.model.job import Ending, Exited
 from stackplan.model.kind import CannotAct, Evidence
 from stackplan.model.outcome import Phase, Reason, StepOutcome
 from stackplan.model.report import Broken, ConditionReport, StepReport
@@ -33,11 +35,12 @@ class Proven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A step as it was found: its facts, its conditions' verdicts."""
+    """A step as it was found: its facts, its conditions' verdicts. `recalled`: by an earlier controller of the run."""
 
     facts: Facts
     pre: tuple[Proof, ...]
     post: tuple[Proof, ...]
+    recalled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +60,32 @@ class After:
 
 @dataclass(slots=True)
 class LiveStep:
-    """A step that has its turn on a node, after the steps in `earlier`."""
+    """A step that has its turn on a node, after the steps in `earlier`.
+
+    `first` is the number that its first attempt has within the run; `done`: the run has carried it out and proven it.
+    """
 
     step: BoundStep
     node: NodeAtWork
     earlier: tuple[Proven, ...] = field(default=())
+    first: int = 1
+    done: bool = False
 
     def find(self) -> Before:
         """Return how things stand, in one round trip at most."""
         facts = self.node.inquiry.learn(self.step.queries)
         return Before(facts=facts, pre=prove(self.step.pre, facts), post=prove(self.step.post, facts))
 
+    def recalled(self, past: PastStep) -> Before:
+        """Return how things stood before the action that another controller started, as far as it was written down."""
+        facts = recall(past.recollection, self._asked, self.node.name)
+        return Before(facts=facts, pre=prove(self.step.pre, facts), post=prove(self.step.post, facts), recalled=True)
+
     def satisfied(self, before: Before) -> StepReport | None:
         """Return the report of a step that has nothing to do, or None when its action has to run."""
-        if self.step.step.always or summed(before.post) is not Status.HELD:
+        if (self.step.step.always and not self.done) or summed(before.post) is not Status.HELD:
             return None
-        return self._report(StepOutcome.SATISFIED, conditions=condition_reports(Phase.POST, before.post))
+        return self.report(StepOutcome.SATISFIED, conditions=condition_reports(Phase.POST, before.post))
 
     def require(self, before: Before) -> Before | StepReport:
         """Wait for the preconditions as long as their `within` allows; return how things stand then, or the stop."""
@@ -82,7 +95,7 @@ class LiveStep:
             return found
         conditions = (*condition_reports(Phase.PRE, pre), *condition_reports(Phase.POST, before.post))
         message = stop_text(Reason.PRECONDITION, None, unmet(pre), None)
-        return self._report(StepOutcome.FAILED, Reason.PRECONDITION, message=message, conditions=conditions)
+        return self.report(StepOutcome.FAILED, Reason.PRECONDITION, message=message, conditions=conditions)
 
     def act(self, before: Before) -> StepReport:
         """Carry the action out, with snapshots of what it writes, and prove what it left."""
@@ -90,31 +103,40 @@ class LiveStep:
         if isinstance(protection, CannotAct):
             return self._cannot_act(protection, before)
         self.node.protections[self.step.id] = protection
-        performance = perform(self.step, before.facts, self.node)
+        kept = remember(before.facts, self._asked, self.node.run.recorder.redactor)
+        performance = perform(self.step, before.facts, self.node, self.first, kept)
         if isinstance(performance, CannotAct):
             return self._cannot_act(performance, before)
+        return self.prove(performance, before)
+
+    def prove(self, performance: Performance, before: Before) -> StepReport:
+        """Return what has become of the step, by what its action left."""
         try:
-            after = self._look_after(performance.ending, before)
+            after = self.look_after(performance.ending, before)
         except ConnectionFailure as error:
-            # What the action did is not known any more, and neither is what it left, unless it was the one to say so.
-            ending = performance.ending if isinstance(performance.ending, Lost) else Lost(str(error))
-            return self._lost(replace(performance, ending=ending), before)
+            return self._lost(performance, error, before)
         return self._judge(performance, before, after)
+
+    @property
+    def _asked(self) -> tuple[Query, ...]:
+        """What bears on the step: its own questions, and those of what is proven again after it."""
+        rechecked = tuple(condition for proven in self.earlier for condition in proven.conditions)
+        return (*self.step.queries, *queries_of(rechecked))
 
     def _cannot_act(self, refusal: CannotAct, before: Before) -> StepReport:
         diagnosis = Diagnosis(
             summary=refusal.summary, at=self.step.step.action.at, step=self.step.id, remedy=refusal.remedy
         )
         conditions = (*condition_reports(Phase.PRE, before.pre), *condition_reports(Phase.POST, before.post))
-        report = self._report(StepOutcome.FAILED, Reason.PRECONDITION, message=refusal.summary, conditions=conditions)
+        report = self.report(StepOutcome.FAILED, Reason.PRECONDITION, message=refusal.summary, conditions=conditions)
         return replace(report, diagnoses=(diagnosis,))
 
-    def _look_after(self, ending: Ending | None, before: Before) -> After:
+    def look_after(self, ending: Ending | None, before: Before) -> After:
         """Ask everything that bears on the step in one round trip; wait for conditions only if the action went well."""
         inquiry, run = self.node.inquiry, self.node.run
         rechecked = tuple(condition for proven in self.earlier for condition in proven.conditions)
         snapshots = self.node.protection(self.step.id).queries
-        inquiry.learn((*self.step.queries, *queries_of(rechecked), *snapshots))
+        inquiry.learn((*self._asked, *snapshots))
         if ending is None or ending == Exited(0):
             post = settle(self.step.post, inquiry, run.clock, run.stop)
             again = settle(rechecked, inquiry, run.clock, run.stop)
@@ -122,8 +144,9 @@ class LiveStep:
             facts = inquiry.learn(())
             post, again = prove(self.step.post, facts), prove(rechecked, facts)
         facts = inquiry.learn(())
-        seen = observe(self.step, rechecked, before.facts, facts)
-        differing = not seen.complete and answers_differ(self.step.post, before.facts, facts)
+        compared = as_recalled(facts, run.recorder.redactor) if before.recalled else facts
+        seen = observe(self.step, rechecked, before.facts, compared)
+        differing = not seen.complete and answers_differ(self.step.post, before.facts, compared)
         return After(
             facts=facts,
             post=post,
@@ -142,7 +165,7 @@ class LiveStep:
             performance.ending, changed=after.changed, post=summed(after.post), earlier=after.earlier_status
         )
         report = replace(
-            self._report(outcome, reason, conditions=self._conditions(before, after)),
+            self.report(outcome, reason, conditions=self.conditions(before, after)),
             action=performance.action,
             duration_s=performance.duration_s,
             changes=after.changes,
@@ -164,15 +187,15 @@ class LiveStep:
     def _not_begun(self, performance: Performance, before: Before, after: After) -> StepReport:
         """Report a step whose action was not started, for want of a snapshot."""
         said = (performance.action.output_tail or "").strip().rpartition("\n")[2]
-        report = self._report(
+        report = self.report(
             StepOutcome.FAILED,
             Reason.PRECONDITION,
-            conditions=self._conditions(before, after),
+            conditions=self.conditions(before, after),
             message=f"the action was not started: {said or 'no snapshot could be taken'}",
         )
         return replace(report, action=performance.action, duration_s=performance.duration_s)
 
-    def _conditions(self, before: Before, after: After) -> tuple[ConditionReport, ...]:
+    def conditions(self, before: Before, after: After) -> tuple[ConditionReport, ...]:
         return (
             *condition_reports(Phase.PRE, before.pre),
             *condition_reports(Phase.POST, after.post, before.post),
@@ -203,7 +226,7 @@ class LiveStep:
         found = guarded(lambda: self.step.action.diagnose(evidence), lambda _: ())
         return tuple(diagnosis.in_step(step.id) for diagnosis in found)
 
-    def _lost(self, performance: Performance, before: Before) -> StepReport:
+    def _lost(self, performance: Performance, error: ConnectionFailure, before: Before) -> StepReport:
         """Report a step after which nothing could be asked: its postconditions are not known."""
         why = "the connection was lost before it could be asked"
         asked = condition_reports(Phase.POST, before.post, before.post)
@@ -211,13 +234,13 @@ class LiveStep:
             replace(condition, status=Status.UNKNOWN, observed=None, evidence=None, why=why) for condition in asked
         )
         return replace(
-            self._report(StepOutcome.FAILED, Reason.LOST, conditions=conditions),
+            self.report(StepOutcome.FAILED, Reason.LOST, conditions=conditions),
             action=performance.action,
             duration_s=performance.duration_s,
-            message=stop_text(Reason.LOST, performance.ending, (), None),
+            message=lost_text(performance.ending, str(error), performance.action.command, performance.since),
         )
 
-    def _report(
+    def report(
         self,
         outcome: StepOutcome,
         reason: Reason | None = None,

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.model.facts import Answer, Query
-from stackplan.model.job import Ending, Work
+from stackplan.model.job import Ending, Whereabouts, Work
 
 
 class NodeSession(Protocol):
@@ -23,10 +23,14 @@ class NodeSession(Protocol):
     def terminate(self, name: str, grace_s: float) -> None:
         """End the job; may be called while another thread watches."""
 
-    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None) -> str | None:
+    def find(self, name: str) -> Whereabouts:
+        """Return what became of a job that may have been started."""
+
+    def lock(self, owner: LockOwner, began: Mapping[str, object] | None = None, *, again: bool = False) -> str | None:
         """Hold the node for a run until nothing of it is alive there. Raise Locked.
 
-        `began` goes into the node's history; return why that could not be written, or None.
+        `began` goes into the node's history; return why that could not be written, or None. `again`: it was held over
+        a connection that was lost; raise LockBroken where somebody broke it meanwhile.
         """
 
     def record(self, entry: Mapping[str, object]) -> str | None:

@@ -11,11 +11,15 @@ _LONGEST_LINE = 8 * 1024
 
 
 class Output:
-    """Bytes in, redacted text out. Text is held back to the end of its line, so that no secret is told in halves."""
+    """Bytes in, redacted text out. Text is held back to the end of its line, so that no secret is told in halves.
 
-    def __init__(self, redactor: Redactor, tell: Callable[[str], None]) -> None:
+    Of a stream that comes once more from its beginning, the first `told` characters are not told again.
+    """
+
+    def __init__(self, redactor: Redactor, tell: Callable[[str], None], told: int = 0) -> None:
         self._redactor = redactor
         self._tell = tell
+        self._told = told
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pending = ""
         self._tail = ""
@@ -50,4 +54,7 @@ class Output:
     def _emit(self, text: str) -> None:
         if text:
             self._tail = (self._tail + text)[-_TAIL_CHARACTERS:]
-            self._tell(text)
+            fresh = text[self._told :]
+            self._told = max(0, self._told - len(text))
+            if fresh:
+                self._tell(fresh)

@@ -1,6 +1,6 @@
 """A step's action on a node: the job written from facts, carried out under its supervisor, retried within bounds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stackplan.engine.attachment import RECONNECT_S, Attachment
@@ -9,8 +9,7 @@ from stackplan.engine.clock import Clock
 from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.job_name import job_name
 from stackplan.engine.output import Output
-from stackplan.engine.past import PastStep
-from stackplan.engine.recollection import remember
+from stackplan.engine.past import PastNode, PastStep
 from stackplan.engine.recorder import Recorder
 from stackplan.engine.snapshots import Protection
 from stackplan.engine.stop import Stop
@@ -26,6 +25,7 @@ from stackplan.model.report import ActionReport
 class Run:
     """What all nodes of a run share. `reconnect_s` bounds the tries to reach a node again that was lost; the steps
     `again` may be repeated although they are not interruptible and how they ended is not known.
+    `past` is how far an earlier controller of the run had come, by node.
     """
 
     id: str
@@ -34,6 +34,7 @@ class Run:
     stop: Stop
     reconnect_s: float = RECONNECT_S
     again: frozenset[str] = frozenset()
+    past: Mapping[str, PastNode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +64,13 @@ class Performance:
     since: str | None = None
 
 
-def perform(step: BoundStep, facts: Facts, node: NodeAtWork, first: int = 1) -> Performance | CannotAct:
+def perform(
+    step: BoundStep, facts: Facts, node: NodeAtWork, first: int = 1, kept: str | None = None
+) -> Performance | CannotAct:
     """Carry the action out, again as often as the step's `retries` allow when it fails or takes too long.
 
-    `facts` are all that it is judged by afterwards; `first` is the number of the first attempt within the run. Nothing
-    that was known of the node counts any longer, unless there was nothing to run.
+    `first` is the number of the first attempt within the run, `kept` what is remembered of how things stood before.
+    Nothing that was known of the node counts any longer, unless there was nothing to run.
     """
     job = step.write_job(facts)
     if isinstance(job, CannotAct):
@@ -76,7 +79,6 @@ def perform(step: BoundStep, facts: Facts, node: NodeAtWork, first: int = 1) -> 
         return Performance(ending=None, action=ActionReport(kind=step.step.action.kind))
     clock = node.run.clock
     began = clock.monotonic()
-    kept = remember(facts, tuple(facts.answers), node.run.recorder.redactor)
     *_, last = _attempts(step, _attempt(step, job, first, node, kept), first, node)
     return replace(last, duration_s=round(clock.monotonic() - began, 3))
 

@@ -19,6 +19,7 @@ from stackplan.engine.node_session import NodeSession
 from stackplan.engine.perform import NodeAtWork, Run
 from stackplan.engine.permit import Permit
 from stackplan.engine.stop import Level
+from stackplan.engine.takeover import take_lock
 from stackplan.model.event import ConnectionDropped, NodeEnded, NodeStarted, Reattached
 from stackplan.model.node import Node
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
@@ -136,7 +137,9 @@ class RollOut:
         self._begun.add(name)
         run.recorder.record(NodeStarted(node=name, wave=wave, steps=target.steps, time=run.clock.now()))
         try:
-            attachment = Attachment(lambda: self._connect(target.node), run.stop, run.clock, self._losses(name))
+            attachment = Attachment(
+                lambda: self._connect(target.node), run.stop, run.clock, self._losses(name), run.reconnect_s
+            )
         except ConnectionFailure as error:
             self._end(self._not_reached(name, NodeOutcome.UNREACHABLE, error))
             return
@@ -154,8 +157,10 @@ class RollOut:
         owner = replace(self._owner, time=run.clock.now())
         entry = history.began(name, target.playbook.playbook, owner)
         try:
-            unwritten = attachment.lock(owner, entry)
+            unwritten = take_lock(attachment, owner, entry, name, run)
         except ConnectionFailure as error:
+            if isinstance(error, Locked) and run.stop.level is not Level.GO:
+                return _not_taken(name, NodeOutcome.INTERRUPTED)
             return self._not_reached(name, _NOT_HELD.get(type(error), NodeOutcome.LOST), error)
         if run.stop.level is Level.END:
             attachment.end_job()

@@ -10,6 +10,8 @@ from stackplan.model.quantity import duration_text
 from stackplan.model.report import Broken
 from stackplan.model.verdict import Status
 
+_COMMAND = 120
+
 
 def ending_text(ending: Ending | None) -> str | None:  # noqa: PLR0911 - one line an ending
     """Return how an action ended, in words; None when there was nothing to run."""
@@ -29,6 +31,15 @@ def ending_text(ending: Ending | None) -> str | None:  # noqa: PLR0911 - one lin
             return f"how it ended is not known: {why}"
         case NotStarted(why):
             return f"the action was not started: {why}"
+
+
+def lost_text(ending: Ending | None, why: str, command: str | None, since: str | None) -> str:
+    """Return what is known of an action after which the node could not be asked any more, in one sentence."""
+    if isinstance(ending, Lost):
+        first = (command or "").strip().partition("\n")[0][:_COMMAND]
+        running = f"`{first}` was started" if first else "the action was started"
+        return f"how it ended is not known: {ending.why}; {running} at {since} and may still be running there"
+    return f"what it left is not known: {why}; the action itself had come to its end ({ending_text(ending)})"
 
 
 def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], broken: Broken | None) -> str:

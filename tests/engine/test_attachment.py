@@ -8,12 +8,13 @@ from stackplan.connection.failure import (
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
+    LockBroken,
     Locked,
     NodeProgramMissing,
     NodeUnreachable,
     ProgramSilent,
 )
-from stackplan.engine.attachment import OVERDUE_S, PAUSES_S, Attachment, Losses
+from stackplan.engine.attachment import OVERDUE_S, RECONNECT_S, Attachment, Losses
 from stackplan.model.facts import Query
 from stackplan.model.job import Command, Exited, Job, Lost, Work
 from tests.engine.world import FakeClock, FakeSession, FakeStop, World
@@ -60,23 +61,38 @@ PASSING = pytest.mark.parametrize(
 )
 
 
+# Pauses of 0.5, 1, 2, 4, 8, 16, 30, 30 s, and what is left of two minutes.
+TRIES = 9
+
+
 @PASSING
 def test_while_a_job_is_out_there_whatever_stands_in_the_way_is_tried_again(refusal: ConnectionFailure) -> None:
-    way = Way([refusal] * (len(PAUSES_S) - 1), drop_at="watching")
+    way = Way([refusal] * (TRIES - 1), drop_at="watching")
     assert way.attach().carry_out(WORK, lambda _: None) == Exited(0)
     assert way.world.starts == {"job": 1}
-    assert way.tries == 1 + len(PAUSES_S)
+    assert way.tries == 1 + TRIES
 
 
 @PASSING
 def test_the_last_reason_is_told_when_the_time_is_used_up(refusal: ConnectionFailure) -> None:
-    way = Way([refusal] * len(PAUSES_S), drop_at="watching")
+    way = Way([refusal] * TRIES, drop_at="watching")
     assert way.attach().carry_out(WORK, lambda _: None) == Lost("x")
-    assert way.clock.seconds == sum(PAUSES_S)
+    assert way.clock.seconds == RECONNECT_S
+
+
+def test_the_time_to_reconnect_is_the_operators_to_choose() -> None:
+    way = Way([NodeUnreachable("x")] * TRIES, drop_at="watching")
+    losses = Losses(dropped=lambda step, why: None, reattached=lambda step: None)
+    attachment = Attachment(way.connect, way.stop, way.clock, losses, reconnect_s=2.0)
+    assert attachment.carry_out(WORK, lambda _: None) == Lost("x")
+    assert way.stop.waited == [0.5, 1.0, 0.5]
+    assert way.clock.seconds == 2.0
 
 
 @pytest.mark.parametrize(
-    "refusal", [HostKeyChanged("x"), HostKeyUnknown("x"), Locked(None)], ids=lambda it: type(it).__name__
+    "refusal",
+    [HostKeyChanged("x"), HostKeyUnknown("x"), Locked(None), LockBroken("eve")],
+    ids=lambda it: type(it).__name__,
 )
 def test_another_host_or_another_run_ends_it_at_once(refusal: ConnectionFailure) -> None:
     way = Way([refusal], drop_at="watching")

@@ -393,7 +393,11 @@ def test_a_connection_that_does_not_come_back_while_a_job_runs_is_lost(stage):
     run.faults["gpu"] = fault
     (node,) = run.play(bound(step("torch"), step("sglang"))).nodes
     assert (node.outcome, node.stopped_at, node.reason) == (NodeOutcome.LOST, "torch", Reason.LOST)
-    assert last(node).message == "how it ended is not known: no route"
+    assert last(node).message == (
+        "how it ended is not known: no route; `set torch` was started at 2026-12-01T03:10:22.000Z "
+        "and may still be running there"
+    )
+    assert node.remedy == "`stackplan resume R` takes the run up again"
     assert last(node).conditions[0].status is Status.UNKNOWN
     assert 60 < run.clock.seconds < 300
     assert outcomes(node) == {"torch": "failed", "sglang": "not-reached"}

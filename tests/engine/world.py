@@ -21,7 +21,7 @@ from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.event import Event, RunStarted
 from stackplan.model.facts import Answer, Facts, Known, Origin, Query, Unknown
-from stackplan.model.job import Command, Ending, Exited, Job
+from stackplan.model.job import Absent, Command, Ended, Ending, Exited, Job, Whereabouts
 from stackplan.model.kind import ActionKind, CannotAct, ConditionKind, Evidence, Prediction
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName
@@ -372,6 +372,7 @@ class World:
     asked: list[tuple[Query, ...]] = field(default_factory=list)
     dry: dict[str, Callable[[Mapping[str, object]], object]] = field(default_factory=dict)
     history: list[Mapping[str, object]] | None = field(default_factory=list)
+    found: dict[str, Whereabouts] = field(default_factory=dict)
 
     def answer(self, query: Query) -> Answer:
         if query.kind == "may":
@@ -432,7 +433,13 @@ class FakeSession:
         self.fault("terminate")
         self.terminated.append(name)
 
-    def lock(self, owner, began=None):
+    def find(self, name):
+        self.fault("find")
+        if name in self.world.found:
+            return self.world.found[name]
+        return Ended(self.world.endings[name]) if name in self.world.endings else Absent()
+
+    def lock(self, owner, began=None, *, again=False):
         self.fault("lock")
         self.owner = owner
         return None if began is None else self._write(began)

@@ -1,0 +1,124 @@
+"""A step that an earlier controller of the run announced, and of which it never learnt how it ended.
+
+The node is asked first. What runs is watched, what ended counts as it ended, what never started is started; only where
+the node itself does not know, the step is judged by its conditions alone.
+"""
+
+from dataclasses import dataclass, replace
+
+from stackplan.engine.attachment import OVERDUE_S
+from stackplan.engine.job_name import job_name
+from stackplan.engine.live_step import After, Before, LiveStep
+from stackplan.engine.past import PastStep
+from stackplan.engine.perform import take_up
+from stackplan.engine.prove import summed
+from stackplan.engine.snapshots import Protection, protect
+from stackplan.engine.stop import Level
+from stackplan.engine.wording import ending_text
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.event import Awaited
+from stackplan.model.job import Absent, Ended, Ending, Interrupted, Lost, Vanished, Whereabouts
+from stackplan.model.kind import CannotAct
+from stackplan.model.outcome import Reason, StepOutcome
+from stackplan.model.report import ActionReport, StepReport
+from stackplan.model.verdict import Status
+
+NOT_INTERRUPTIBLE = "SP225"
+_PAUSE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """The step has to be taken anew; `attempt` is the number of its next attempt."""
+
+    attempt: int
+
+
+def reattach(live: LiveStep, past: PastStep) -> StepReport | Anew:
+    """Return how the open step ended, or that it has to be taken anew. Raise ConnectionFailure."""
+    node = live.node
+    name = job_name(node.run.id, node.name, live.step.id, past.attempt)
+    found = _without_processes(live, name, node.attachment.find(name))
+    match found:
+        case Absent():
+            return Anew(past.attempt)
+        case Vanished(why, processes) if processes:
+            return _lives_on(live, past, why, processes)
+        case Vanished(why):
+            return _by_conditions(live, past, Lost(why))
+        case Ended(Lost() | Interrupted() as ending):
+            return _by_conditions(live, past, ending)
+        case _:
+            return _to_its_end(live, past)
+
+
+def _to_its_end(live: LiveStep, past: PastStep) -> StepReport:
+    before = live.recalled(past)
+    protection = protect(live.step, before.facts, live.node.run.id, live.node.inquiry)
+    if isinstance(protection, CannotAct):
+        # It was made before the action started; only another attempt would want one more.
+        protection = Protection(run=live.node.run.id, step=live.step.id)
+    live.node.protections[live.step.id] = protection
+    return live.prove(take_up(live.step, past, live.node), before)
+
+
+def _without_processes(live: LiveStep, name: str, found: Whereabouts) -> Whereabouts:
+    """Wait, as long as a job may take, until nothing lives of one without its supervisor; return what it is then."""
+    if not isinstance(found, Vanished) or not found.processes:
+        return found
+    node = live.node
+    names = ", ".join(f"{it} ({pid})" for pid, it in sorted(found.processes.items()))
+    what = f"step `{live.step.id}` lost its supervisor, and {names} live on"
+    node.run.recorder.record(Awaited(node=node.name, step=live.step.id, what=what, time=node.run.clock.now()))
+    until = node.run.clock.monotonic() + live.step.step.timeout_s + OVERDUE_S
+    while isinstance(found, Vanished) and found.processes and node.run.clock.monotonic() < until:
+        if node.run.stop.wait(_PAUSE_S, Level.FINISH):
+            break
+        found = node.attachment.find(name)
+    return found
+
+
+def _by_conditions(live: LiveStep, past: PastStep, ending: Ending) -> StepReport | Anew:
+    """Judge a step of whose action nobody knows how it ended: what it was to bring about holds, or it has to run."""
+    before = live.recalled(past)
+    live.node.inquiry.forget()
+    after = live.look_after(None, before)
+    if summed(after.post) is Status.HELD and after.earlier_status is Status.HELD:
+        message = f"{ending_text(ending)}; all that it was to bring about holds"
+        return replace(_report(live, past, before, after, ending), outcome=StepOutcome.CHANGED, message=message)
+    if live.step.step.interruptible or live.step.id in live.node.run.again:
+        return Anew(past.attempt + 1)
+    return _refused(live, replace(_report(live, past, before, after, ending), reason=Reason.LOST), ending)
+
+
+def _refused(live: LiveStep, report: StepReport, ending: Ending) -> StepReport:
+    summary = "the step is not interruptible, and its action was cut off: it is not run again unasked"
+    remedy = (
+        f"look at the node; `stackplan resume {live.node.run.id} --again {live.step.id}` runs it again, unless its "
+        "postconditions hold by then"
+    )
+    diagnosis = Diagnosis(
+        summary=summary, code=NOT_INTERRUPTIBLE, at=live.step.step.at, step=live.step.id, remedy=remedy
+    )
+    return replace(report, message=ending_text(ending), diagnoses=(diagnosis,))
+
+
+def _lives_on(live: LiveStep, past: PastStep, why: str, processes: object) -> StepReport:
+    assert isinstance(processes, dict)
+    before = live.recalled(past)
+    after = live.look_after(Lost(why), before)
+    names = ", ".join(f"{name} ({pid})" for pid, name in sorted(processes.items()))
+    report = replace(_report(live, past, before, after, Lost(why)), reason=Reason.LOST)
+    message = f"its supervisor was killed, and what it had started lives on: {names}"
+    remedy = "`stackplan unlock` ends it; then take the run up again"
+    diagnosis = Diagnosis(summary=message, at=live.step.step.at, step=live.step.id, remedy=remedy)
+    return replace(report, message=message, diagnoses=(diagnosis,))
+
+
+def _report(live: LiveStep, past: PastStep, before: Before, after: After, ending: Ending) -> StepReport:
+    told = past.action or ActionReport(kind=live.step.step.action.kind, attempts=past.attempt)
+    return replace(
+        live.report(StepOutcome.FAILED, conditions=live.conditions(before, after)),
+        action=replace(told, ending=ending_text(ending)),
+        changes=after.changes,
+    )
