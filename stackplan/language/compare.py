@@ -4,14 +4,16 @@ What is only written differently (the order of a mapping, quotes, comments, a va
 difference. Nothing is asked of a node, and no secret is read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from stackplan.language.compare_conditions import Elsewhere, compare_conditions, identity
-from stackplan.language.compare_filling import Filling, essence, reached, shown
+from stackplan.language.compare_conditions import compare_conditions
+from stackplan.language.compare_elsewhere import BEFORE_ALL, Elsewhere
+from stackplan.language.compare_filling import Filling
 from stackplan.language.compare_steps import compare_steps
+from stackplan.language.compare_variables import compare_variables, unseen
+from stackplan.language.pattern import ALL, parts
 from stackplan.language.project import Disk, Files
-from stackplan.language.variables import used_names
 from stackplan.model.comparison import (
     Comparison,
     ConditionChange,
@@ -20,13 +22,11 @@ from stackplan.model.comparison import (
     Side,
     StepChange,
     Turn,
-    VariableChange,
     Weakening,
 )
 from stackplan.model.outcome import Phase
-from stackplan.model.playbook import Playbook, Rollout, SecretSource, Share, Variable
+from stackplan.model.playbook import Playbook, Rollout, Share
 
-NODE = "preconditions"
 _LOUD = (Effect.WEAKER, Effect.NOTE)
 
 
@@ -43,37 +43,32 @@ def compare(old: Version, new: Version) -> Comparison:
     """Return what differs between two versions, of which at least one has a playbook."""
     first = new.playbook or old.playbook
     assert first is not None
-    before, after = _filled(old, first), _filled(new, first)
-    elsewhere = Elsewhere(_stated(after))
+    (old_filling, before), (new_filling, after) = _filled(old, first), _filled(new, first)
+    elsewhere = Elsewhere(after)
     steps = compare_steps(before.steps, after.steps, elsewhere)
-    preconditions = compare_conditions(Phase.PRE, before.preconditions, after.preconditions, elsewhere, NODE)
+    preconditions = compare_conditions(Phase.PRE, before.preconditions, after.preconditions, elsewhere, BEFORE_ALL)
     settings = tuple(_settings(before, after)) if old.playbook and new.playbook else ()
+    variables = tuple(compare_variables(old.playbook or before, new.playbook or after))
+    hidden = unseen(variables, (old_filling, before), (new_filling, after), steps)
     return Comparison(
         name=first.name,
         old=old.side,
         new=new.side,
-        weakened=tuple(weakenings(settings, preconditions, steps)),
+        weakened=(*weakenings(settings, preconditions, steps), *hidden),
         settings=settings,
         preconditions=preconditions,
         steps=steps,
-        variables=tuple(_variables(old.playbook or before, new.playbook or after)),
+        variables=variables,
     )
 
 
-def _filled(version: Version, other: Playbook) -> Playbook:
+def _filled(version: Version, other: Playbook) -> tuple[Filling, Playbook]:
     found = version.playbook
     if found is not None:
-        return Filling(found.variables, version.files).playbook(found)
-    return Playbook(name=other.name, path=other.path, sha256="", nodes=other.nodes, steps=(), variables={})
-
-
-def _stated(playbook: Playbook) -> dict[object, str]:
-    """Return where each condition of a playbook stands: at a step, or before all of them."""
-    found: dict[object, str] = {identity(it): NODE for it in playbook.preconditions}
-    for step in playbook.steps:
-        for it in step.postconditions:
-            found.setdefault(identity(it), step.id)
-    return found
+        filling = Filling(found.variables, version.files)
+        return filling, filling.playbook(found)
+    nothing = Playbook(name=other.name, path=other.path, sha256="", nodes=other.nodes, steps=(), variables={})
+    return Filling({}, version.files), nothing
 
 
 def weakenings(
@@ -84,6 +79,14 @@ def weakenings(
     for it in preconditions:
         yield from _of_condition(None, it)
     for step in steps:
+        if step.moved is not None and step.moved.effect in _LOUD:
+            yield Weakening(
+                effect=step.moved.effect,
+                step=step.id,
+                subject="the order of the steps",
+                what=step.moved.why or "moved",
+                at=step.at,
+            )
         yield from (_of_field(step.id, step.kind, it) for it in step.fields if it.effect in _LOUD)
         for it in step.conditions:
             yield from _of_condition(step.id, it, gone=step.turn is Turn.REMOVED)
@@ -96,7 +99,7 @@ def _of_condition(step: str | None, change: ConditionChange, *, gone: bool = Fal
         yield from (_of_field(step, subject, it) for it in change.fields if it.effect in _LOUD)
     elif change.effect in _LOUD:
         with_step = " with its step" if gone else ""
-        more = f": {change.why}" if change.effect is Effect.NOTE and change.why else ""
+        more = f": {change.why}" if change.why not in (None, "dropped") else ""
         what = f"{word} dropped{with_step}{more}"
         yield Weakening(effect=change.effect, step=step, subject=subject, what=what, before=change.before, at=change.at)
 
@@ -118,9 +121,35 @@ def _of_field(step: str | None, subject: str, change: FieldChange) -> Weakening:
 
 
 def _settings(old: Playbook, new: Playbook) -> Iterator[FieldChange]:
-    if old.nodes != new.nodes:
-        yield FieldChange(path="nodes", before=", ".join(old.nodes), after=", ".join(new.nodes))
+    effect, why = _of_nodes(parts(old.nodes), parts(new.nodes))
+    if effect is not None:
+        at = next(iter(new.places), None)
+        yield FieldChange(
+            path="nodes", before=", ".join(old.nodes), after=", ".join(new.nodes), effect=effect, why=why, at=at
+        )
     yield from _rollout(old.rollout, new.rollout)
+
+
+def _of_nodes(old: Sequence[str], new: Sequence[str]) -> tuple[Effect | None, str | None]:
+    """Return what it does that these patterns name the nodes now; no effect where they are the same."""
+    (named, taken), (now_named, now_taken) = _named(old), _named(new)
+    if (named, taken) == (now_named, now_taken):
+        return None, None
+    # `all` takes every name in.
+    lost = () if ALL in now_named else named - now_named
+    won = () if ALL in named else now_named - named
+    if not lost and not now_taken - taken:
+        return Effect.STRONGER, None
+    if won or taken - now_taken:
+        return Effect.NOTE, "of nodes that are no longer among them nothing is proven"
+    return Effect.WEAKER, "fewer nodes: of those left out nothing is proven"
+
+
+def _named(patterns: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what patterns name, and what they take away; where they only take away, it is from all."""
+    taken = frozenset(it.removeprefix("!").strip() for it in patterns if it.startswith("!"))
+    named = frozenset(it for it in patterns if not it.startswith("!"))
+    return named or frozenset({ALL}), taken
 
 
 def _rollout(old: Rollout, new: Rollout) -> Iterator[FieldChange]:
@@ -151,52 +180,3 @@ def _share(share: Share | None) -> str | None:
     if share is None:
         return None
     return f"{share.percent:g}%" if share.count is None else str(share.count)
-
-
-def _variables(old: Playbook, new: Playbook) -> Iterator[VariableChange]:
-    names = (*old.variables, *(name for name in new.variables if name not in old.variables))
-    for name in names:
-        before, after = old.variables.get(name), new.variables.get(name)
-        if _same(before, after):
-            continue
-        found = after or before
-        assert found is not None
-        users = _users(name, new if after is not None else old)
-        yield VariableChange(
-            name=name, before=_variable_text(before), after=_variable_text(after), used_by=users, at=found.at
-        )
-
-
-def _same(before: Variable | None, after: Variable | None) -> bool:
-    if before is None or after is None:
-        return False
-    return _value_essence(before) == _value_essence(after)
-
-
-def _value_essence(variable: Variable) -> object:
-    value = variable.value
-    if isinstance(value, SecretSource):
-        return value.env, value.file, value.command
-    return essence(value)
-
-
-def _variable_text(variable: Variable | None) -> str | None:
-    if variable is None:
-        return None
-    value = variable.value
-    if not isinstance(value, SecretSource):
-        return shown(value)
-    where = f"the environment variable {value.env}" if value.env else f"the file {value.file}" if value.file else None
-    return f"a secret from {where or f'the command {shown(value.command)}'}"
-
-
-def _users(name: str, playbook: Playbook) -> tuple[str, ...]:
-    """Return the steps whose texts a variable goes into, be it through other variables."""
-    alone = Playbook(name="", path="", sha256="", nodes=(), steps=(), variables={})
-    places = [(NODE, replace(alone, preconditions=playbook.preconditions))]
-    places += [(step.id, replace(alone, steps=(step,))) for step in playbook.steps]
-    return tuple(place for place, part in places if name in _reached(used_names(part), playbook.variables))
-
-
-def _reached(used: frozenset[str], variables: Mapping[str, Variable]) -> frozenset[str]:
-    return used.union(*(reached(variables[name].value, variables) for name in used if name in variables))

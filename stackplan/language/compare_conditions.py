@@ -1,11 +1,18 @@
 """Conditions of two playbooks against each other: which belong together, and what became of what they state."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from stackplan.language import schema
-from stackplan.language.compare_fields import Ruling, names_one_thing, names_subject, ruling, together
+from stackplan.language.compare_elsewhere import Elsewhere, Place, identity
+from stackplan.language.compare_fields import (
+    inlined_words,
+    names_one_thing,
+    names_subject,
+    ruling,
+    says_the_same,
+)
 from stackplan.language.compare_filling import essence, masked_lines, shown
+from stackplan.language.compare_values import Ruling, together
 from stackplan.language.shape import Shape
 from stackplan.model.arguments import Value
 from stackplan.model.comparison import ConditionChange, Effect, FieldChange, Turn
@@ -17,26 +24,17 @@ from stackplan.model.outcome import Phase
 _SELDOM = (Recheck.ALWAYS, Recheck.FINAL, Recheck.NEVER)
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """Where else the new playbook states conditions: a condition that only went to another step is not lost."""
-
-    steps: dict[object, str]
-
-    def note(self, condition: Condition, step: str | None) -> str | None:
-        """Return which other step than `step` states the same condition now, in words."""
-        found = self.steps.get(identity(condition))
-        return None if found is None or found == step else f"step {found} states it now"
-
-
 def compare_conditions(
-    phase: Phase, old: Sequence[Condition], new: Sequence[Condition], elsewhere: Elsewhere, step: str | None
+    phase: Phase, old: Sequence[Condition], new: Sequence[Condition], elsewhere: Elsewhere, place: Place
 ) -> tuple[ConditionChange, ...]:
-    """Return what differs between two lists of conditions, in the order of the new one, dropped ones last."""
+    """Return what differs between two lists of conditions, in the order of the new one, dropped ones last.
+
+    `place` is where the new list stands.
+    """
     pairs = {id(after): before for before, after in paired(old, new)}
     kept = {id(before) for before in pairs.values()}
     found = [_changed(phase, pairs[id(after)], after) if id(after) in pairs else _added(phase, after) for after in new]
-    found += [_removed(phase, before, elsewhere.note(before, step)) for before in old if id(before) not in kept]
+    found += [_removed(phase, it, elsewhere.ruling(it, phase, place)) for it in old if id(it) not in kept]
     return tuple(change for change in found if change is not None)
 
 
@@ -66,14 +64,6 @@ def paired(old: Sequence[Condition], new: Sequence[Condition]) -> Iterator[tuple
             yield left[first], right[second]
 
 
-def identity(condition: Condition) -> object:
-    """Return what two conditions have in common that state the same, whoever states it."""
-    operands = tuple(identity(it) for it in condition.operands)
-    # Of a list that is only joined the order tells nothing.
-    ordered = tuple(sorted(operands, key=repr)) if condition.combination is not None else operands
-    return condition.kind, essence(condition.arguments.values), condition.within_s, condition.recheck, ordered
-
-
 def _likeness(before: Condition, after: Condition) -> int:
     """Return how much two conditions of one kind have in common, 0 when they speak of different things."""
     if before.combination is not None:
@@ -94,21 +84,24 @@ def _added(phase: Phase, after: Condition) -> ConditionChange:
     )
 
 
-def _removed(phase: Phase, before: Condition, note: str | None) -> ConditionChange:
+def _removed(phase: Phase, before: Condition, ruled: Ruling) -> ConditionChange:
+    effect, why = ruled
     return ConditionChange(
         turn=Turn.REMOVED,
         phase=phase,
         kind=before.kind,
         before=described(before),
-        effect=Effect.WEAKER if note is None else Effect.NOTE,
-        why=note or "dropped",
+        effect=effect,
+        why=why,
         at=before.at,
     )
 
 
-def removed(phase: Phase, conditions: Iterable[Condition], elsewhere: Elsewhere) -> tuple[ConditionChange, ...]:
-    """Return all conditions of a step that is gone."""
-    return tuple(_removed(phase, it, elsewhere.note(it, None)) for it in conditions)
+def removed(
+    phase: Phase, conditions: Iterable[Condition], elsewhere: Elsewhere, place: Place
+) -> tuple[ConditionChange, ...]:
+    """Return all conditions of a step that is gone; `place` is where it would stand now."""
+    return tuple(_removed(phase, it, elsewhere.ruling(it, phase, place)) for it in conditions)
 
 
 def added(phase: Phase, conditions: Iterable[Condition]) -> tuple[ConditionChange, ...]:
@@ -134,22 +127,35 @@ def _changed(phase: Phase, before: Condition, after: Condition) -> ConditionChan
 
 
 def _fields(before: Condition, after: Condition) -> Iterator[FieldChange]:
-    yield from _arguments(before, after)
-    yield from _operands(before, after)
-    yield from _patience(before, after)
-    yield from _recheck(before, after)
+    yield from _stated(before, after)
+    yield from _proving(before, after)
     if before.message != after.message:
         yield FieldChange(path="message", before=_masked(before.message), after=_masked(after.message), at=after.at)
+
+
+def _stated(before: Condition, after: Condition) -> Iterator[FieldChange]:
+    """Yield what differs in what is stated: under a `not` this is the other way round."""
+    yield from _arguments(before, after)
+    yield from _operands(before, after)
+
+
+def _proving(before: Condition, after: Condition) -> Iterator[FieldChange]:
+    """Yield what differs in when it is asked."""
+    yield from _patience(before, after)
+    yield from _recheck(before, after)
 
 
 def _arguments(before: Condition, after: Condition) -> Iterator[FieldChange]:
     shape = shape_of(after.kind)
     old, new = before.arguments.values, after.arguments.values
+    words = inlined_words(shape)
     for key in (*old, *(it for it in new if it not in old)):
         was, now = old.get(key), new.get(key)
-        if essence(was) == essence(now):
+        if says_the_same(shape, key, was, now):
             continue
         effect, why = ruling(shape, key, was, now)
+        if was is None and key in words and not words & {*old}:
+            effect, why = Effect.NOTE, "the value need not be true any more"
         place = (after if now is not None else before).arguments.place(key)
         yield FieldChange(path=key, before=_shown(was), after=_shown(now), effect=effect, why=why, at=place)
 
@@ -162,21 +168,33 @@ def _operands(before: Condition, after: Condition) -> Iterator[FieldChange]:
     for it in before.operands:
         if id(it) not in old:
             ruled: Ruling = (Effect.STRONGER, None) if either else (Effect.WEAKER, "dropped")
-            yield _operand(before, after, described(it), None, ruled)
+            yield _operand(before, after, described(it), None, _turned(after, ruled))
     for it in after.operands:
         if id(it) not in new:
             ruled = (Effect.WEAKER, "is enough now") if either else (Effect.STRONGER, None)
-            yield _operand(before, after, None, described(it), ruled)
+            yield _operand(before, after, None, described(it), _turned(after, ruled))
     for first, second in pairs:
-        if parts := [*_fields(first, second)]:
-            ruled = together([(part.effect, f"{part.path} {part.why}" if part.why else None) for part in parts])
-            yield _operand(before, after, described(first), described(second), ruled)
+        stated = [_turned(after, _ruling_of(it)) for it in _stated(first, second)]
+        rulings = [*stated, *(_ruling_of(it) for it in _proving(first, second))]
+        if rulings or first.message != second.message:
+            yield _operand(before, after, described(first), described(second), together(rulings))
+
+
+def _turned(owner: Condition, ruled: Ruling) -> Ruling:
+    """Return a ruling on an operand as it counts for the whole."""
+    effect, why = ruled
+    if owner.combination is not Combination.NOT or effect.opposite is effect:
+        return ruled
+    turned = effect.opposite
+    return turned, (f"{why}, under `not`" if why else "asks for more under `not`") if turned is Effect.WEAKER else None
+
+
+def _ruling_of(change: FieldChange) -> Ruling:
+    return change.effect, f"{change.path} {change.why}" if change.why else None
 
 
 def _operand(before: Condition, after: Condition, was: str | None, now: str | None, ruled: Ruling) -> FieldChange:
     effect, why = ruled
-    if after.combination is Combination.NOT:
-        effect, why = effect.opposite, None
     return FieldChange(path=before.kind, before=was, after=now, effect=effect, why=why, at=after.at)
 
 

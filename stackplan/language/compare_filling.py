@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackplan.language import schema
+from stackplan.language.expression import condition as expression
 from stackplan.language.expression import names
 from stackplan.language.project import Files, Project
 from stackplan.language.reading import holds_template
@@ -78,6 +79,15 @@ class Filling:
     def text(self, text: str, at: Location) -> str:
         value = self.value(text, at)
         return text if isinstance(value, (Mapping, tuple)) else written(value)
+
+    def holds(self, when: str, at: Location) -> bool | None:
+        """Return whether a `when` holds, going by the playbook's own variables; None where only a node can tell."""
+        try:
+            if all(self._is_settled(name) for name in expression(when).names):
+                return self._scope.holds(when, at)
+        except (BadTemplate, Invalid):
+            return None
+        return None
 
     def _arguments(self, found: Arguments, shape: Shape | None) -> Arguments:
         values = {key: self.value(value, found.place(key)) for key, value in found.values.items()}

@@ -1,42 +1,38 @@
 """Steps of two playbooks against each other: added, removed, renamed, moved, and what changed in each."""
 
-import bisect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from stackplan.language.compare_conditions import Elsewhere, added, compare_conditions, removed
+from stackplan.language.compare_conditions import added, compare_conditions, removed
+from stackplan.language.compare_elsewhere import BEFORE_ALL, Elsewhere, Place
 from stackplan.language.compare_filling import essence, masked_lines, shown
+from stackplan.language.compare_order import Order, job_of, order
+from stackplan.language.compare_values import Ruling
 from stackplan.model.arguments import Value
 from stackplan.model.comparison import CommandChange, Effect, FieldChange, Move, StepChange, Turn
 from stackplan.model.diagnosis import Invalid
-from stackplan.model.facts import Facts, Origin, Unknown
-from stackplan.model.job import Job
 from stackplan.model.kind import ACTIONS, ActionKind
 from stackplan.model.location import Location
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Action, OnFailure, Step
 
-_WITHOUT_NODE = Unknown("no node is asked for a comparison")
+_NEITHER: Ruling = (Effect.OTHER, None)
 _DIGEST = "sha256"
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where the steps of both sides stand: each with the one before it."""
-
-    old: Mapping[str, str | None]
-    new: Mapping[str, str | None]
-    moved: frozenset[str]
 
 
 def compare_steps(old: Sequence[Step], new: Sequence[Step], elsewhere: Elsewhere) -> tuple[StepChange, ...]:
     """Return what differs, in the order of the new playbook, removed steps last."""
     former = _former_ids(old, new)
-    olds = {former.get(step.id, step.id): step for step in old}
-    places = _places([former.get(step.id, step.id) for step in old], [step.id for step in new])
-    kept = {str(step.id) for step in new}
-    found = [_step(olds.get(step.id), step, places, elsewhere) for step in new]
-    found += [_removed_step(step, elsewhere) for name, step in olds.items() if name not in kept]
+    named = [(former.get(step.id, str(step.id)), step) for step in old]
+    olds = dict(named)
+    places = order(named, new)
+    numbers = {str(step.id): number for number, step in enumerate(new)}
+    found = [_step(olds.get(step.id), step, places, elsewhere, numbers[step.id]) for step in new]
+    last: Place = BEFORE_ALL
+    for name, step in named:
+        if name in numbers:
+            last = max(last, numbers[name])
+        else:
+            found.append(_removed_step(step, elsewhere, last + 0.5))
     return tuple(change for change in found if change is not None)
 
 
@@ -59,54 +55,24 @@ def _does(action: Action) -> object:
     return action.kind, essence(action.arguments.values)
 
 
-def _places(old: Sequence[str], new: Sequence[str]) -> _Places:
-    common = [name for name in new if name in {*old}]
-    at = {name: index for index, name in enumerate(old)}
-    staying = _longest_rising([at[name] for name in common])
-    moved = frozenset(name for index, name in enumerate(common) if index not in staying)
-    return _Places(_before(old), _before(new), moved)
-
-
-def _before(names: Sequence[str]) -> dict[str, str | None]:
-    return dict(zip(names, [None, *names], strict=False))
-
-
-def _longest_rising(numbers: Sequence[int]) -> frozenset[int]:
-    """Return the indexes of a longest rising sequence: what stays in order, so that the fewest steps count as moved."""
-    ends: list[int] = []
-    tails: list[int] = []
-    previous: list[int | None] = []
-    for index, number in enumerate(numbers):
-        position = bisect.bisect_left(ends, number)
-        previous.append(tails[position - 1] if position else None)
-        ends[position:] = [number, *ends[position + 1 :]]
-        tails[position:] = [index, *tails[position + 1 :]]
-    found = set()
-    at = tails[-1] if tails else None
-    while at is not None:
-        found.add(at)
-        at = previous[at]
-    return frozenset(found)
-
-
-def _step(old: Step | None, new: Step, places: _Places, elsewhere: Elsewhere) -> StepChange | None:
+def _step(old: Step | None, new: Step, places: Order, elsewhere: Elsewhere, place: Place) -> StepChange | None:
     if old is None:
         return StepChange(
             id=new.id,
             turn=Turn.ADDED,
             kind=new.action.kind,
-            moved=Move(None, places.new[new.id]),
+            moved=Move(None, places.after[new.id]),
             command=_command_change(None, new),
             conditions=(*added(Phase.PRE, new.preconditions), *added(Phase.POST, new.postconditions)),
             at=new.at,
         )
     fields = tuple(_fields(old, new))
     conditions = (
-        *compare_conditions(Phase.PRE, old.preconditions, new.preconditions, elsewhere, new.id),
-        *compare_conditions(Phase.POST, old.postconditions, new.postconditions, elsewhere, new.id),
+        *compare_conditions(Phase.PRE, old.preconditions, new.preconditions, elsewhere, place),
+        *compare_conditions(Phase.POST, old.postconditions, new.postconditions, elsewhere, place),
     )
     was = None if old.id == new.id else str(old.id)
-    moved = Move(places.old[new.id], places.new[new.id]) if new.id in places.moved else None
+    moved = places.move(new.id)
     if not (fields or conditions or was or moved):
         return None
     return StepChange(
@@ -122,15 +88,15 @@ def _step(old: Step | None, new: Step, places: _Places, elsewhere: Elsewhere) ->
     )
 
 
-def _removed_step(old: Step, elsewhere: Elsewhere) -> StepChange:
+def _removed_step(old: Step, elsewhere: Elsewhere, place: Place) -> StepChange:
     return StepChange(
         id=old.id,
         turn=Turn.REMOVED,
         kind=old.action.kind,
         command=_command_change(old, None),
         conditions=(
-            *removed(Phase.PRE, old.preconditions, elsewhere),
-            *removed(Phase.POST, old.postconditions, elsewhere),
+            *removed(Phase.PRE, old.preconditions, elsewhere, place),
+            *removed(Phase.POST, old.postconditions, elsewhere, place),
         ),
         at=old.at,
     )
@@ -139,22 +105,48 @@ def _removed_step(old: Step, elsewhere: Elsewhere) -> StepChange:
 def _fields(old: Step, new: Step) -> Iterator[FieldChange]:
     """Yield what differs in the action and the settings of a step; `name` and `why`, words for people, do not count."""
     if old.action.kind != new.action.kind:
-        yield FieldChange(path="action", before=old.action.kind, after=new.action.kind, at=new.action.at)
+        yield _kind(old, new)
     else:
         yield from _action_fields(old.action, new.action)
     if old.when != new.when:
         yield _when(old.when, new.when, new.when_at or new.at)
-    for name, before, after, effect, why in (
-        ("user", old.user, new.user, Effect.OTHER, None),
-        ("env", dict(old.environment) or None, dict(new.environment) or None, Effect.OTHER, None),
-        ("timeout", _seconds(old.timeout_s), _seconds(new.timeout_s), Effect.OTHER, None),
-        ("retries", _retries(old), _retries(new), Effect.OTHER, None),
-        ("always", old.always, new.always, Effect.OTHER, None),
-        ("on_failure", old.on_failure.value, new.on_failure.value, _of_failure(new), _of_failure_words(new)),
-        ("interruptible", old.interruptible, new.interruptible, *_of_interruption(new)),
-    ):
+    for name, before, after, (effect, why) in _settings(old, new):
         if essence(before) != essence(after):
             yield FieldChange(path=name, before=_shown(before), after=_shown(after), effect=effect, why=why, at=new.at)
+
+
+def _settings(old: Step, new: Step) -> Iterator[tuple[str, Value, Value, Ruling]]:
+    """Yield the settings of both, with what it does where they are not the same."""
+    longer, more = new.timeout_s > old.timeout_s, new.retries.times > old.retries.times
+    yield "user", old.user, new.user, (Effect.NOTE, "its conditions are asked as another user, too")
+    yield "env", dict(old.environment) or None, dict(new.environment) or None, _NEITHER
+    timeout = (Effect.NOTE, "may take longer before it counts as failed") if longer else _NEITHER
+    yield "timeout", _seconds(old.timeout_s), _seconds(new.timeout_s), timeout
+    retries = (Effect.NOTE, "an action that fails is tried more often") if more else _NEITHER
+    yield "retries", _retries(old), _retries(new), retries
+    always = _NEITHER if new.always else (Effect.NOTE, "where its postconditions hold already it no longer runs")
+    yield "always", old.always, new.always, always
+    stops = new.on_failure is OnFailure.STOP
+    failure = (Effect.NOTE, "a failure is no longer rolled back") if stops else _NEITHER
+    yield "on_failure", old.on_failure.value, new.on_failure.value, failure
+    again = (Effect.NOTE, "may be started again after an unknown end") if new.interruptible else _NEITHER
+    yield "interruptible", old.interruptible, new.interruptible, again
+
+
+def _kind(old: Step, new: Step) -> FieldChange:
+    """Tell of another action, and of what the old one brought along to be proven."""
+    lost = [it for it in _implied(old) if it not in {*_implied(new), *(known.kind for known in new.postconditions)}]
+    why = f"{', '.join(lost)} came with the old one and is no longer proven" if lost else None
+    effect = Effect.WEAKER if lost else Effect.OTHER
+    return FieldChange(
+        path="action", before=old.action.kind, after=new.action.kind, effect=effect, why=why, at=new.action.at
+    )
+
+
+def _implied(step: Step) -> list[str]:
+    """Return the kinds of the conditions that an action brings along by itself."""
+    found = _action(step)
+    return [] if found is None else list(dict.fromkeys(it.kind for it in found.implied()))
 
 
 def _action_fields(old: Action, new: Action) -> Iterator[FieldChange]:
@@ -182,20 +174,6 @@ def _when(before: str | None, after: str | None, at: Location) -> FieldChange:
     return FieldChange(path="when", before=before, after=after, effect=effect, why=why, at=at)
 
 
-def _of_failure(new: Step) -> Effect:
-    return Effect.NOTE if new.on_failure is OnFailure.STOP else Effect.OTHER
-
-
-def _of_failure_words(new: Step) -> str | None:
-    return "a failure is no longer rolled back" if new.on_failure is OnFailure.STOP else None
-
-
-def _of_interruption(new: Step) -> tuple[Effect, str | None]:
-    if new.interruptible:
-        return Effect.NOTE, "may be started again after an unknown end"
-    return Effect.OTHER, None
-
-
 def _command_change(old: Step | None, new: Step | None) -> CommandChange | None:
     before, after = _command(old), _command(new)
     return None if before == after else CommandChange(before=before, after=after)
@@ -206,24 +184,23 @@ def _command(step: Step | None) -> str | None:
 
     None where not even that can be told, because only a node fills in an argument.
     """
-    found = None if step is None else ACTIONS.find(step.action.kind)
-    if step is None or found is None or not issubclass(found, ActionKind):
+    found = None if step is None else _action(step)
+    if found is None:
+        return None
+    job = job_of(found)
+    return masked_lines((job.display if job is not None else "") or found.describe())
+
+
+def _action(step: Step) -> ActionKind | None:
+    """Return the action with its arguments read; None where only a node can tell them."""
+    found = ACTIONS.find(step.action.kind)
+    if found is None or not issubclass(found, ActionKind):
         return None
     try:
-        action = found.read(step.action.arguments)
+        return found.read(step.action.arguments)
     except (Invalid, ValueError, TypeError):
         # A template that only a node fills in need not be what the kind wants.
         return None
-    return masked_lines(_job_text(action) or action.describe())
-
-
-def _job_text(action: ActionKind) -> str | None:
-    try:
-        facts = Facts("", Origin.RECORDED, "", dict.fromkeys(action.queries(), _WITHOUT_NODE))
-        job = action.job(facts)
-    except Exception:  # noqa: BLE001 - a kind may take it for certain that a node has answered; then words will do
-        return None
-    return job.display or None if isinstance(job, Job) else None
 
 
 def _retries(step: Step) -> Value:

@@ -23,33 +23,33 @@ def select(
     Only `!x` patterns take away from all. `places` says where each pattern stands, `at` where all of them do. Raise
     Invalid for each part that matches nothing, and when nothing is left.
     """
-    parts = [
-        (part.strip(), place)
-        for pattern, place in zip_longest(patterns, places)
-        for part in (pattern or "").split(",")
-        if part.strip()
-    ]
+    named = [(part, place) for pattern, place in zip_longest(patterns, places) for part in parts([pattern or ""])]
     added: set[NodeName] = set()
     removed: set[NodeName] = set()
     diagnoses = []
-    for part, place in parts:
+    for part, place in named:
         found = _matched(inventory, part.removeprefix("!").strip())
         if not found:
             diagnoses.append(_no_match(inventory, part.removeprefix("!").strip(), place or at))
         (removed if part.startswith("!") else added).update(found)
     if diagnoses:
         raise Invalid(diagnoses)
-    at = at or next((place for _, place in parts if place is not None), None)
-    if parts and all(part.startswith("!") for part, _ in parts):
+    at = at or next((place for _, place in named if place is not None), None)
+    if named and all(part.startswith("!") for part, _ in named):
         added = set(inventory.nodes)
     chosen = tuple(node for name, node in inventory.nodes.items() if name in added - removed)
     if not chosen:
-        if not parts:
+        if not named:
             expected = "a node, a group, a glob, or `all`"
             raise Invalid([Diagnosis(summary="the pattern is empty: it names no node", expected=expected, at=at)])
-        summary = f"`{', '.join(part for part, _ in parts)}` leaves no node"
+        summary = f"`{', '.join(part for part, _ in named)}` leaves no node"
         raise Invalid([Diagnosis(summary=summary, expected="at least one node", at=at)])
     return chosen
+
+
+def parts(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of patterns, which commas part."""
+    return tuple(part.strip() for pattern in patterns for part in pattern.split(",") if part.strip())
 
 
 def select_of(playbook: Playbook, inventory: Inventory) -> tuple[Node, ...]:

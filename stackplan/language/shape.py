@@ -39,8 +39,9 @@ class Shape:
     """What may stand at one place. `title` names the thing in messages ("a step"), `wording` says what is expected.
 
     `file` is set where a file of the project is named whose text becomes the argument `content`: `template` to be
-    filled in, `verbatim` as it is. `weaker` says which change to the value makes a condition state less, where its type
-    does not say so: `lower`, `higher`, `fewer`, `more`, or `never`.
+    filled in, `verbatim` as it is. `weaker` says which change to the value makes a condition state less:
+    `lower`, `higher`, `fewer`, `more`, `other` (any, for no two values compare), or `never`. `default` is what counts
+    where nothing is written.
     """
 
     pointer: str
@@ -69,6 +70,7 @@ class Shape:
     rest: bool = False
     file: str | None = None
     weaker: str | None = None
+    default: Plain = None
 
     @cached_property
     def is_kind(self) -> bool:
@@ -126,9 +128,9 @@ class Compiler:
             part = self.part(pointer)
             if "$ref" in part and set(part) - {"$ref"} <= _ANNOTATIONS:
                 self._shapes[pointer] = self._referred(part["$ref"])
-                if "x-project-file" in part or "x-weaker" in part:
-                    file, weaker = part.get("x-project-file"), part.get("x-weaker")
-                    self._shapes[pointer] = replace(self._shapes[pointer], file=file, weaker=weaker)
+                if {"x-project-file", "x-weaker", "default"} & set(part):
+                    file, weaker, default = (part.get(it) for it in ("x-project-file", "x-weaker", "default"))
+                    self._shapes[pointer] = replace(self._shapes[pointer], file=file, weaker=weaker, default=default)
             else:
                 shape = self._shapes[pointer] = Shape(pointer)
                 self._fill(shape, part, pointer)
@@ -148,6 +150,7 @@ class Compiler:
         shape.title = part.get("title")
         shape.file = part.get("x-project-file")
         shape.weaker = part.get("x-weaker")
+        shape.default = part.get("default")
         shape.choices = (part["const"],) if "const" in part else tuple(part["enum"]) if "enum" in part else None
         shape.pattern = re.compile(part["pattern"]) if "pattern" in part else None
         shape.shortest, shape.longest = part.get("minLength", 0), part.get("maxLength")

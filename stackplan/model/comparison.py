@@ -64,10 +64,12 @@ class ConditionChange:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """After which step it stood and stands; None is the beginning."""
+    """After which step it stood and stands; None is the beginning. `effect` and `why` say what that does to proofs."""
 
     before: str | None
     after: str | None
+    effect: Effect = Effect.OTHER
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from stackplan.model.comparison import (
     Comparison,
     ConditionChange,
     FieldChange,
+    Move,
     NodeOutlook,
     Side,
     StepChange,
@@ -89,12 +90,16 @@ def _step(it: StepChange) -> Document:
         "turn": it.turn.value,
         "kind": it.kind,
         "was": it.was,
-        "moved": None if it.moved is None else {"before": it.moved.before, "after": it.moved.after},
+        "moved": None if it.moved is None else _move(it.moved),
         "command": None if it.command is None else _command(it.command),
         "fields": [_field(field) for field in it.fields],
         "conditions": [_condition(condition) for condition in it.conditions],
         "location": _location(it.at),
     }
+
+
+def _move(it: Move) -> Document:
+    return {"before": it.before, "after": it.after, "effect": it.effect.value, "why": it.why}
 
 
 def _command(it: CommandChange) -> Document:
