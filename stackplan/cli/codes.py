@@ -92,9 +92,9 @@ CODES: dict[str, Code] = {
     ),
     "SP222": Code(
         "another program held apt's lock",
-        "Most often unattended-upgrades. stackplan waits for the lock for five minutes and never takes it by "
-        "force: two writers would ruin the package database. Wait for the other program to end, then run the "
-        "playbook again.",
+        "Most often unattended-upgrades. stackplan waits for the lock, five minutes unless `lock_timeout` says "
+        "otherwise, and never takes it by force: two writers would ruin the package database. Wait for the other "
+        "program to end, then run the playbook again.",
     ),
     "SP223": Code(
         "no repository of the node offers the package",
@@ -117,6 +117,30 @@ CODES: dict[str, Code] = {
         "the runfile cannot write its log",
         "The installer writes /tmp/cuda-installer.log, always. One that another user left behind stops it. Remove "
         "that file on the node.",
+    ),
+    "SP227": Code(
+        "apt would do more than the step names",
+        "To do what is asked, apt would remove or downgrade other packages, or change one that is on hold. "
+        "stackplan then does nothing: a toolkit that takes the driver away is found out too late otherwise. Name in "
+        "`remove` what may go, in `install` with its version what may go down, in `hold` what may change and is to "
+        "be put on hold again; or choose versions that go together.",
+    ),
+    "SP228": Code(
+        "the package lists could not be fetched",
+        "A repository that the node knows does not answer, has moved, or is signed with a key that the node does "
+        "not have. apt-get calls that a warning and goes on with old lists; stackplan does not, because what is "
+        "installed then is not what was asked for. Mend the repository, or take its list out of /etc/apt.",
+    ),
+    "SP229": Code(
+        "no set of package versions is what the step asks for",
+        "apt's own reasons are shown. Most often two packages of one release are asked for in different versions, a "
+        "package needs one that no repository of the node offers, or one on hold stands in the way.",
+    ),
+    "SP230": Code(
+        "dpkg could not finish a package",
+        "The package's own script failed, often because a kernel module could not be built or a service did not "
+        "start. The package is left half installed, and apt installs nothing else until that is put right: mend the "
+        "cause on the node and run `dpkg --configure -a`.",
     ),
     "SP231": Code(
         "what was downloaded is not what the playbook states",
@@ -143,5 +167,22 @@ CODES: dict[str, Code] = {
         "there is no such program on the step's PATH",
         "A step has the environment of the login, without what an interactive shell adds in ~/.bashrc. Name the "
         "program by its whole path, or set PATH in the step's `env`.",
+    ),
+    "SP242": Code(
+        "the service was started and is not up",
+        "systemctl exits 0 as soon as the program runs, also when that dies of its configuration a moment later. "
+        "stackplan reads the unit's own state, and goes on reading it for three seconds. The last lines of the "
+        "unit's journal are shown; `journalctl -u UNIT` on the node has all of them.",
+    ),
+    "SP243": Code(
+        "systemd starts the service no more",
+        "It failed more often than its unit allows (StartLimitBurst), and until the interval is over every start is "
+        "refused, also when the cause is mended. Mend the cause, then run `systemctl reset-failed UNIT`.",
+    ),
+    "SP244": Code(
+        "the service is not enabled, or still is",
+        "systemctl was asked to enable or disable the unit, and its unit file's state is another one afterwards. The "
+        "usual causes are a unit without an [Install] section, a name that is an alias, and a preset or package "
+        "script that sets it back.",
     ),
 }

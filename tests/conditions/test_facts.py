@@ -75,6 +75,6 @@ def test_state_and_description_are_plain_whatever_was_answered(path):
     condition = read(path.parent.name, case["arguments"])
     assert "\n" not in condition.describe()
     for (kind, name), found in condition.state(facts(case["answers"])).items():
-        assert kind in {"package", "environment", "toolkit", "file", "command"}
+        assert kind in {"package", "environment", "toolkit", "file", "command", "service", "apt"}
         assert name
         assert found.text

@@ -55,6 +55,19 @@ V = {"venv": "~/ml-env"}
         ("disk", {"path": "/a", "free": "much"}, "`free` is not a size"),
         ("os", {}, "`os` states nothing"),
         ("os", {"kernel": ">six"}, "`kernel` is not a version specifier"),
+        ("service", {"name": "--now"}, "`name` is not a unit's name"),
+        ("service", {"name": "ssh", "active": "yes"}, "`active` is not `true` or `false`"),
+        ("apt_package", {"name": "Lib NCCL"}, "`name` is not a Debian package's name"),
+        ("apt_package", {"name": "a1", "version": "=>2"}, "`version` is not a Debian version such as"),
+        ("apt_package", {"name": "a1", "absent": True, "held": True}, "`held` says nothing beside `absent`"),
+        ("http", {"url": "localhost:30000/health"}, "`url` is not an address of http or https"),
+        ("http", {"url": "http://localhost:99999/"}, "`url` is not an address of http or https"),
+        ("http", {"url": "http://a.example/", "timeout": "1h"}, "`timeout` is out of bounds"),
+        ("http", {"url": "http://a.example/", "json": {"data.id": "x"}}, "'data.id' in `json` is not a JSON pointer"),
+        ("http", {"url": "http://a.example/", "body": {"matches": "("}}, "`matches` is not a regular expression"),
+        ("port", {"port": 0}, "`port` is not a port's number"),
+        ("port", {"port": "http"}, "`port` is not a whole number"),
+        ("port", {"port": 80, "host": "a b"}, "`host` is not a host's name"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused_with_a_place(kind, arguments, message):
@@ -91,6 +104,11 @@ def test_a_matcher_that_stands_among_the_arguments_keeps_its_place():
         ),
         ("python", {**V, "expr": "a", "version": ">=2"}, "a is version >=2"),
         ("os", {"id": "ubuntu", "reboot_required": True}, "ubuntu, restart pending"),
+        ("service", {"name": "ssh", "enabled": False}, "service ssh not enabled"),
+        ("apt_package", {"name": "a1", "version": ">=1, <2~", "held": False}, "apt package a1 >=1, <2~ not on hold"),
+        ("http", {"url": "https://me:hunter2@a.example/x"}, "https://***@a.example/x answers 200"),
+        ("http", {"url": "http://a.example/", "json": {"/ok": True}}, "http://a.example/ answers 200, /ok is true"),
+        ("port", {"port": 80}, "port 80 of localhost takes connections"),
     ],
 )
 def test_description(kind, arguments, text):
@@ -99,17 +117,21 @@ def test_description(kind, arguments, text):
 
 def test_when_kinds_are_asked_again():
     assert {word: CONDITIONS.find(word).recheck for word in CONDITIONS.builtin()} == {
+        "apt_package": Recheck.ALWAYS,
         "command": Recheck.ALWAYS,
         "disk": Recheck.ALWAYS,
         "environment_intact": Recheck.ALWAYS,
         "file": Recheck.ALWAYS,
         "gpu": Recheck.ALWAYS,
+        "http": Recheck.FINAL,
         "nvcc": Recheck.ALWAYS,
         "os": Recheck.ALWAYS,
         "package": Recheck.ALWAYS,
         "packages_consistent": Recheck.ALWAYS,
+        "port": Recheck.FINAL,
         "python": Recheck.FINAL,
         "python_import": Recheck.FINAL,
+        "service": Recheck.ALWAYS,
         "sudo": Recheck.NEVER,
         "torch": Recheck.ALWAYS,
     }

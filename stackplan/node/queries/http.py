@@ -43,7 +43,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     except (OSError, http.client.HTTPException, ValueError) as error:
         return {**told, "status": None, "reason": None, "failure": why(error, limit_s)}
     if len(raw) > BODY_LIMIT:
-        return {**told, "body_fault": f"it is larger than {BODY_LIMIT // 1_000_000} MB"}
+        return {**told, "body_fault": f"the body is larger than {BODY_LIMIT // 1_000_000} MB"}
     if arguments.get("body"):
         told["body"] = raw.decode("utf-8", "replace")
     if pointers:
@@ -133,7 +133,7 @@ def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:
     try:
         document = json.loads(raw.decode("utf-8"), parse_float=_Literal, parse_int=_Literal)
     except (ValueError, RecursionError) as error:
-        return {"json_fault": f"it is no JSON: {error}"}
+        return {"json_fault": f"the body is no JSON: {error}"}
     found = {pointer: resolve(document, pointer) for pointer in pointers}
     return {"values": {pointer: text(value) for pointer, value in found.items() if value is not _NOTHING}}
 
