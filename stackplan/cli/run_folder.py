@@ -9,7 +9,7 @@ from stackplan.engine.journal import read as read_journal
 from stackplan.engine.runs import find_run
 from stackplan.engine.state_folder import state_folder
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.event import Event, RunStarted
+from stackplan.model.event import Event, RunEnded, RunStarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,4 +34,4 @@ def kept_run(word: str) -> KeptRun:
         summary = f"the journal of run {run} does not say yet what it is about"
         observed = "it has only just begun" if going_on else "its controller ended at that moment; nothing ran"
         raise Invalid([Diagnosis(summary=summary, observed=observed)])
-    return KeptRun(run=run, path=path, events=events, going_on=going_on)
+    return KeptRun(run=run, path=path, events=events, going_on=going_on and not isinstance(events[-1], RunEnded))

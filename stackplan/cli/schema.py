@@ -11,7 +11,7 @@ from stackplan.language import schema
 @click.command("schema")
 @click.argument("name", required=False)
 def command(name: str | None) -> int:
-    """Print the JSON schema NAME (playbook, inventory, report, facts, plan), or the list of them."""
+    """Print the JSON schema NAME (playbook, report, events, …), or the list of them."""
     if name is None:
         result("".join(f"{it}\n" for it in schema.names()))
     else:

@@ -9,6 +9,7 @@ from stackplan.model.event import (
     NodeStarted,
     OutputSeen,
     Reattached,
+    RestoreStarted,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -39,8 +40,8 @@ def plain_line(event: Event) -> str | None:
             line = f"{safe(node)}: {counted(unmet, 'precondition')} of the playbook not held" if unmet else None
         case StepStarted(node=node, step=step, action=action):
             line = f"{safe(node)}: {safe(step)}: {first_line(action.command) or safe(action.kind)}"
-        case ConnectionDropped() | Reattached() | Awaited():
-            line = _while_nothing_moves(event)
+        case ConnectionDropped() | Reattached() | Awaited() | RestoreStarted():
+            line = _beside_the_steps(event)
         case StepEnded(node=node, step=report):
             line = f"{safe(node)}: {safe(report.id)}: {ended(report)}"
         case NodeEnded(node=node, report=node_report):
@@ -54,8 +55,10 @@ def plain_line(event: Event) -> str | None:
     return line
 
 
-def _while_nothing_moves(event: ConnectionDropped | Reattached | Awaited) -> str:
+def _beside_the_steps(event: ConnectionDropped | Reattached | Awaited | RestoreStarted) -> str:
     match event:
+        case RestoreStarted(node=node, paths=paths):
+            return f"{safe(node)}: putting back {safe(', '.join(paths), LINE)}"
         case ConnectionDropped(node=node, why=why):
             return f"{safe(node)}: connection lost, reconnecting: {safe(why, LINE)}"
         case Reattached(node=node):
