@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from stackplan.actions import _pip, _uv
 from stackplan.actions._installer_facts import InstallerFacts
 from stackplan.actions._wishes import Installer, Wishes
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Known, Plain, Query
+from stackplan.model.same import Same
 from stackplan.model.secret import Secret
 
 _INSTALLERS = ("UV_", "PIP_", "SSL_", "NETRC", "GIT_", "KEYRING")
@@ -89,18 +91,18 @@ def dry_run_query(
 
 
 def read_dry_run(answer: Known) -> DryRun:
+    """Return what an answer tells; `after` and `metadata` are the very same for the very same parts of an answer."""
     value = _mapping(answer.value)
     refused = value.get("refused")
-    metadata = _mapping(value.get("metadata"))
     made = value.get("made")
     return DryRun(
         refusal=None if refused is None else _refusal(_mapping(refused)),
-        after={str(row["name"]): _optional(row["after"]) for row in _rows(value.get("changes"))},
-        metadata={name: _mapping(about) for name, about in metadata.items()},
+        after=_after(Same(_rows(value.get("changes")))),
+        metadata=_metadata(Same(_mapping(value.get("metadata")))),
         made=None if made is None else _mapping(made),
         findings=tuple(
             Finding(_optional(row["name"]), int(str(row["index"])), str(row["why"]), row.get("silent") is True)
-            for row in _rows(value.get("index_findings"))
+            for row in map(_mapping, _rows(value.get("index_findings")))
         ),
     )
 
@@ -153,14 +155,25 @@ def _refusal(value: Mapping[str, Plain]) -> Refusal:
     )
 
 
+@lru_cache(maxsize=64)
+def _after(changes: Same[list[Plain]]) -> Mapping[str, str | None]:
+    rows = [_mapping(row) for row in changes.it]
+    return {str(row["name"]): _optional(row["after"]) for row in rows}
+
+
+@lru_cache(maxsize=64)
+def _metadata(told: Same[dict[str, Plain]]) -> Mapping[str, Mapping[str, Plain]]:
+    return {name: _mapping(about) for name, about in told.it.items()}
+
+
 def _mapping(value: Plain) -> dict[str, Plain]:
     assert isinstance(value, dict)
     return value
 
 
-def _rows(value: Plain) -> list[dict[str, Plain]]:
+def _rows(value: Plain) -> list[Plain]:
     assert isinstance(value, list)
-    return [_mapping(row) for row in value]
+    return value
 
 
 def _optional(value: Plain) -> str | None:

@@ -6,15 +6,26 @@ from functools import cached_property
 
 from stackplan.actions._dry_run import DryRun
 from stackplan.actions._installer_facts import InstallerFacts
+from stackplan.actions._package_rows import (
+    Row,
+    Rows,
+    canonical,
+    changed_names,
+    frozen,
+    installed,
+    lacks_record,
+    listed_rows,
+    own,
+    predicted,
+    read_rows,
+    without,
+)
 from stackplan.actions._predicted_torch import torch_answer
 from stackplan.model.arguments import Value
-from stackplan.model.distribution import canonical_name
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 
 CARRIED = "carried"
 """The key of a predicted answer of `distributions` under which the next dry run finds what it has to lay on."""
-
-Row = dict[str, Plain]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +35,7 @@ class Environment:
     """
 
     value: Mapping[str, Plain]
-    rows: tuple[Row, ...]
+    rows: Rows
     make: Mapping[str, Value] | None
     removed: tuple[str, ...]
     round: int
@@ -38,7 +49,7 @@ class Environment:
         assert isinstance(rows, list)
         return cls(
             value=value,
-            rows=tuple(row for row in rows if isinstance(row, dict)),
+            rows=read_rows(rows),
             make=_invocation(make),
             removed=tuple(str(it) for it in removed) if isinstance(removed, list) else (),
             round=int(str(known.get("round", 0))),
@@ -48,55 +59,33 @@ class Environment:
         """Return what a dry run has to lay over the environment on disk; None where nothing is predicted."""
         if self.round == 0:
             return None
-        added: list[Value] = [
-            {
-                "folder": str(row["folder"]),
-                "metadata": _frozen(row["metadata"]),
-                "direct_url": _frozen(row["direct_url"]),
-            }
-            for row in self.rows
-            if "metadata" in row
-        ]
-        return {"make": self.make, "removed": self.removed, "added": tuple(added)}
+        return {"make": self.make, "removed": self.removed, "added": predicted(self.rows)}
 
     def unremovable(self, names: tuple[str, ...]) -> tuple[Row, ...]:
         """Return the distributions of these names that no installer can take away: they have no RECORD."""
-        return tuple(row for row in self.rows if _own(row) and _canonical(row) in names and _lacks_record(row))
+        return tuple(row for row in self.rows if own(row) and canonical(row) in names and lacks_record(row))
 
     def without(self, names: tuple[str, ...]) -> "Environment":
         """Return it with the distributions of these names taken away; those without RECORD stay, as they do on disk."""
-        gone = [row for row in self.rows if _own(row) and _canonical(row) in names and not _lacks_record(row)]
-        if not gone:
-            return self
-        rows = tuple(row for row in self.rows if row not in gone)
-        on_disk = tuple(str(row["folder"]) for row in gone if "metadata" not in row)
-        return self.changed(rows, (*self.removed, *on_disk))
+        rows, on_disk = without(self.rows, names)
+        return self if rows is self.rows else self.changed(rows, (*self.removed, *on_disk))
 
     def after(self, dry_run: DryRun) -> "Environment":
         """Return it with what an installer would do."""
         if not dry_run.after:
             return self
         bare = self.without(tuple(dry_run.after))
-        added = [
-            _row(name, version, dry_run.metadata.get(name, {}), self.round + 1)
-            for name, version in dry_run.after.items()
-            if version is not None
-        ]
-        names = {_canonical(row) for row in added}
-        kept = [row for row in bare.rows if _own(row) or _canonical(row) not in names]
-        own = sorted([*(row for row in kept if _own(row)), *added], key=lambda row: str(row["folder"]))
-        inherited = [row for row in kept if not _own(row)]
-        return bare.changed((*own, *inherited), bare.removed)
+        return bare.changed(installed(bare.rows, dry_run, self.round + 1), bare.removed)
 
     def answer(self) -> dict[str, Plain]:
         """Return what `distributions` would say."""
         carried: dict[str, Plain] = {"make": _thawed(self.make), "removed": list(self.removed), "round": self.round}
-        return {**self.value, "distributions": list(self.rows), CARRIED: carried}
+        return {**self.value, "distributions": listed_rows(self.rows), CARRIED: carried}
 
     def row(self, name: str) -> Row | None:
-        return next((row for row in self.rows if _canonical(row) == name), None)
+        return next((row for row in self.rows if canonical(row) == name), None)
 
-    def changed(self, rows: tuple[Row, ...], removed: tuple[str, ...]) -> "Environment":
+    def changed(self, rows: Rows, removed: tuple[str, ...]) -> "Environment":
         """Return it with other rows, one round on."""
         return Environment(value=self.value, rows=rows, make=self.make, removed=removed, round=self.round + 1)
 
@@ -123,20 +112,17 @@ class Scene:
             if query.kind in _NOT_OF_PACKAGES:
                 continue
             answer = self.facts.answers[query]
-            if concerns(query, answer, self.node, self.facts.user) and (
-                told := self._told(query, answer)
-            ) is not answer:
+            if (
+                concerns(query, answer, self.node, self.facts.user)
+                and (told := self._told(query, answer)) is not answer
+            ):
                 found[query] = told
         return found
 
     @cached_property
     def changed(self) -> frozenset[str]:
         """The canonical names whose distributions are others than before."""
-        before = {str(row["folder"]): row for row in self.before.rows}
-        after = {str(row["folder"]): row for row in self.after.rows}
-        folders = before.keys() | after.keys()
-        pairs = [(before.get(it), after.get(it)) for it in folders if before.get(it) != after.get(it)]
-        return frozenset(_canonical(row) for pair in pairs for row in pair if row is not None)
+        return changed_names(self.before.rows, self.after.rows)
 
     @property
     def _created(self) -> bool:
@@ -206,42 +192,8 @@ _NOT_OF_PACKAGES = ("dry_run", "disk")
 _HEAD = ("path", "exists", "environment", "interpreter", "interpreter_fault", "python_version", "site_packages")
 
 
-def _row(name: str, version: str, about: Mapping[str, Plain], token: int) -> Row:
-    """Return the row that `distributions` would have, with the metadata that later dry runs need."""
-    why = about.get("why")
-    known = why is None and bool(about)
-    folder = about.get("folder") if known else None
-    metadata: Row = {"name": name, "version": version, "requires": []}
-    if known:
-        metadata = {key: about[key] for key in ("name", "version", "requires", "requires_python", "provides_extra")}
-    url = about.get("url")
-    direct = about.get("direct") is True and isinstance(url, str) and "://" in url
-    return {
-        "name": metadata["name"],
-        "version": metadata["version"],
-        "folder": folder if isinstance(folder, str) else f"{name.replace('-', '_')}-{version}.dist-info",
-        "requires": metadata["requires"],
-        "record_sha256": f"predicted {token}",
-        "fault": None if known else "unreadable-metadata",
-        "metadata": metadata,
-        "direct_url": f'{{"url": "{url}", "archive_info": {{}}}}' if direct else None,
-    }
-
-
 def _invocation(make: Plain) -> Mapping[str, Value] | None:
-    return {key: _frozen(value) for key, value in make.items()} if isinstance(make, dict) else None
-
-
-def _own(row: Row) -> bool:
-    return row.get("inherited") is not True
-
-
-def _lacks_record(row: Row) -> bool:
-    return row.get("record_sha256") is None and str(row["folder"]).endswith(".dist-info")
-
-
-def _canonical(row: Row) -> str:
-    return canonical_name(str(row["name"]))
+    return {key: frozen(value) for key, value in make.items()} if isinstance(make, dict) else None
 
 
 def _words(value: Value) -> str:
@@ -251,12 +203,6 @@ def _words(value: Value) -> str:
     if isinstance(value, tuple):
         return " ".join(_words(item) for item in value)
     return value if isinstance(value, str) else ""
-
-
-def _frozen(value: Plain) -> Value:
-    if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
 def _thawed(value: Value) -> Plain:

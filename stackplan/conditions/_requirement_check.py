@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
 from stackplan.model.distribution import Distribution
+from stackplan.model.same import Same
 
 Markers: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -38,7 +39,13 @@ def problems(found: tuple[Distribution, ...], markers: Mapping[str, str]) -> tup
 
     `markers` are the values of environment markers of the environment's Python.
     """
-    return _problems(found, tuple(sorted(markers.items())))
+    return _same_problems(Same(found), tuple(sorted(markers.items())))
+
+
+# In front of the other cache, because it takes time to find many distributions equal.
+@lru_cache(maxsize=256)
+def _same_problems(found: Same[tuple[Distribution, ...]], values: Markers) -> tuple[Problem, ...]:
+    return _problems(found.it, values)
 
 
 # Nodes of one fleet have the same distributions, and a plan asks for those of a node after each of its steps.

@@ -11,7 +11,7 @@ from stackplan.conditions._environment import Environment
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
-from stackplan.model.distribution import Distribution, distributions, package_state
+from stackplan.model.distribution import Distribution, named, package_state
 from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
@@ -68,7 +68,7 @@ class Package(ConditionKind):
         if (absence := self.environment.absence(told)) is not None:
             return not_held(text, expected=self.environment.expected, observed=absence)
         wanted = canonicalize_name(self.name)
-        return self._judge(text, [it for it in distributions(answer) if it.canonical == wanted])
+        return self._judge(text, [*named(answer, wanted)])
 
     def state(self, facts: Facts) -> State:
         return package_state(facts[self.environment.distributions])

@@ -10,7 +10,7 @@ from stackplan.conditions._release import release_matches
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
-from stackplan.model.distribution import distributions, package_state
+from stackplan.model.distribution import named, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
@@ -91,9 +91,8 @@ class Torch(ConditionKind):
         """Say what is missing: torch, or only its files (an install that was cut short leaves the metadata)."""
         answer = facts[self.environment.distributions]
         if isinstance(answer, Known):
-            for it in distributions(answer):
-                if it.canonical == "torch":
-                    return f"{it.folder} is there, but torch/version.py is missing"
+            for it in named(answer, "torch"):
+                return f"{it.folder} is there, but torch/version.py is missing"
         return "not installed"
 
     def _cuda(self, told: Mapping[str, Plain], evidence: str) -> Verdict | None:

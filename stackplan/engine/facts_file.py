@@ -13,7 +13,7 @@ from stackplan.engine.encoding import Malformed
 from stackplan.engine.state_folder import private_folder
 from stackplan.model.arguments import Value
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown
+from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown, to_keep
 from stackplan.model.location import Location
 from stackplan.model.secret import Redactor, Secret
 
@@ -45,7 +45,7 @@ def encode(facts: Facts, redactor: Redactor) -> dict[str, object]:
     answers = [
         {
             "query": {"kind": query.kind, "arguments": _plain(query.arguments), "user": query.user},
-            "answer": redactor.plain(_encode_answer(answer)),
+            "answer": redactor.plain(_encode_answer(to_keep(answer))),
         }
         for query, answer in facts.answers.items()
         if not holds_secret(query.arguments)
@@ -73,11 +73,13 @@ def _encode_answer(answer: Answer) -> dict[str, Plain]:
 class Reading:
     """Questions and answers of a folder: the same ones of several nodes are the same objects, read and kept once.
 
-    Whatever is worked out from an answer then holds for every node that gave it.
+    Whatever is worked out from an answer then holds for every node that gave it. Where answers differ, in the path of a
+    folder say, they share the lists and mappings in which they do not: what is installed there, above all.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
+    parts: dict[str, Plain] = field(default_factory=dict)
 
     def row(self, row: object) -> tuple[Query, Answer]:
         """Return the question and the answer of an entry of `answers`. Raise Malformed."""
@@ -88,11 +90,22 @@ class Reading:
         text = repr(asked)
         if (query := self.queries.get(text)) is None:
             query = self.queries[text] = _decode_query(asked)
-        told = row.get("answer")
-        text = repr(told)
+        told, text = self._shared(row.get("answer"))
         if (answer := self.answers.get(text)) is None:
             answer = self.answers[text] = _decode_answer(told)
         return query, answer
+
+    def _shared(self, told: object) -> tuple[object, str]:
+        """Return an answer made of parts that are kept once, and a text that only such an answer has."""
+        if not isinstance(told, dict) or not isinstance(known := told.get("known"), dict):
+            return told, repr(told)
+        parts = {key: self._part(it) if isinstance(it, (dict, list)) else it for key, it in known.items()}
+        # A tuple stands nowhere in JSON data.
+        marks = {key: (id(it),) if isinstance(it, (dict, list)) else it for key, it in parts.items()}
+        return {**told, "known": parts}, repr({**told, "known": marks})
+
+    def _part(self, value: Plain) -> Plain:
+        return self.parts.setdefault(repr(value), value)
 
 
 def decode(data: object, reading: Reading | None = None) -> Facts:

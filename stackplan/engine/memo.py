@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar, cast
 
-from stackplan.model.facts import Answer, Query
+from stackplan.model.facts import Answer, Known, Query
+from stackplan.model.same import Same
 
 T = TypeVar("T")
 Source: TypeAlias = Mapping[Query, Answer]
@@ -82,10 +83,23 @@ class Memo:
     def __init__(self) -> None:
         self._calls: dict[tuple[object, ...], tuple[object, Fork | Result[object]]] = {}
         self._answers: dict[str, Answer] = {}
+        self._parts: dict[Same[object], int] = {}
+        self._texts: dict[str, int] = {}
 
     def one(self, answer: Answer) -> Answer:
         """Return the answer, or the very object that was such an answer before."""
-        return self._answers.setdefault(repr(answer), answer)
+        value = answer.value if isinstance(answer, Known) else None
+        if not isinstance(value, dict):
+            return self._answers.setdefault(repr(answer), answer)
+        marks = {key: (self._number(it),) if isinstance(it, list) else it for key, it in value.items()}
+        return self._answers.setdefault(repr(marks), answer)
+
+    def _number(self, part: object) -> int:
+        """Return a number that all parts like this one have, and no others; each is looked through once."""
+        same = Same(part)
+        if (number := self._parts.get(same)) is None:
+            number = self._parts[same] = self._texts.setdefault(repr(part), len(self._texts))
+        return number
 
     def recall(
         self, word: str, about: object, sources: tuple[Source, ...], work: Callable[..., T], *besides: object

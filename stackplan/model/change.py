@@ -1,16 +1,20 @@
 """What differs between two states of a node."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What stands under one name: `text` for people, `fingerprint` to tell apart what reads alike (a reinstall)."""
+    """What stands under one name: `text` for people, `fingerprint` to tell apart what reads alike (a reinstall).
+
+    `kept` is what a file keeps in place of a fingerprint that would give a secret away.
+    """
 
     text: str
     fingerprint: str = ""
+    kept: str | None = field(default=None, compare=False)
 
 
 State: TypeAlias = Mapping[tuple[str, str], Held]
@@ -29,10 +33,12 @@ class Change:
 
 def differences(before: State, after: State) -> tuple[Change, ...]:
     """Return what differs, sorted by kind and name; empty when the two states are the same."""
-    names = sorted({*before, *after})
+    if before is after:
+        return ()
+    pairs = {key: (before.get(key), after.get(key)) for key in {*before, *after}}
+    differing = sorted(key for key, (old, new) in pairs.items() if old is not new and old != new)
     return tuple(
         Change(kind, name, old.text if old else None, new.text if new else None)
-        for kind, name in names
-        for old, new in [(before.get((kind, name)), after.get((kind, name)))]
-        if old != new
+        for kind, name in differing
+        for old, new in [pairs[kind, name]]
     )

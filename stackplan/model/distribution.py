@@ -14,11 +14,16 @@ incomplete-metadata. (`not-utf-8` leaves them usable.) `markers` holds the value
 
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from packaging.utils import canonicalize_name
 
 from stackplan.model.change import Held, State
-from stackplan.model.facts import Answer, Known, Query
+from stackplan.model.facts import Answer, Known, Plain, Query
+from stackplan.model.same import Same
+
+_KEPT = 64
+"""Environments that are kept at hand, read: a plan goes back and forth between a few at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +53,36 @@ def distributions_query(*, venv: str | None = None, python: str | None = None) -
 
 def distributions(answer: Known) -> tuple[Distribution, ...]:
     """Return the distributions of a Known answer, in its order; one name may stand more than once (a broken venv)."""
-    return _read(_Same(answer))
+    return _read(_rows(answer))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Same:
-    """An answer as a key: the very same one, since what it holds is not compared fast."""
-
-    answer: Known
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.answer is self.answer
-
-    def __hash__(self) -> int:
-        return id(self.answer)
+def named(answer: Known, canonical: str) -> tuple[Distribution, ...]:
+    """Return the distributions of that canonical name in a Known answer, in its order."""
+    return _by_name(_rows(answer)).get(canonical, ())
 
 
-# Every condition on an environment reads the same answer.
-@lru_cache(maxsize=64)
-def _read(same: _Same) -> tuple[Distribution, ...]:
-    value = same.answer.value
+def _rows(answer: Known) -> Same[list[Plain]]:
+    """Return the rows as a key: nodes whose answers differ in a path alone share them where they were recorded."""
+    value = answer.value
     assert isinstance(value, dict)
     rows = value["distributions"]
     assert isinstance(rows, list)
+    return Same(rows)
+
+
+@lru_cache(maxsize=_KEPT)
+def _by_name(rows: Same[list[Plain]]) -> dict[str, tuple[Distribution, ...]]:
+    found: dict[str, tuple[Distribution, ...]] = {}
+    for it in _read(rows):
+        found[it.canonical] = (*found.get(it.canonical, ()), it)
+    return found
+
+
+# Every condition on an environment reads the same answer.
+@lru_cache(maxsize=_KEPT)
+def _read(rows: Same[list[Plain]]) -> tuple[Distribution, ...]:
     found = []
-    for row in rows:
+    for row in rows.it:
         assert isinstance(row, dict)
         requires = row.get("requires")
         record = row.get("record_sha256")
@@ -91,12 +101,15 @@ def _read(same: _Same) -> tuple[Distribution, ...]:
 
 def package_state(answer: Answer) -> State:
     """Return the state ("package", name) → version of an answer; empty when it is not Known."""
-    if not isinstance(answer, Known):
-        return {}
+    return _state(_rows(answer)) if isinstance(answer, Known) else {}
+
+
+@lru_cache(maxsize=_KEPT)
+def _state(rows: Same[list[Plain]]) -> State:
     state: dict[tuple[str, str], Held] = {}
-    for it in distributions(answer):
+    for it in _read(rows):
         key = ("package", it.canonical)
         before = state.get(key)
         text = it.version if before is None else f"{before.text}, {it.version}"
         state[key] = Held(text, f"{before.fingerprint if before else ''}{it.folder}:{it.record_sha256}")
-    return state
+    return MappingProxyType(state)
