@@ -13,14 +13,16 @@ from stackplan.engine.bind import BoundPlaybook, BoundStep, SkippedStep, queries
 from stackplan.engine.headline import headline
 from stackplan.engine.inquiry import settle
 from stackplan.engine.live_step import Before, LiveStep, Proven, broke, by_step, unmet
+from stackplan.engine.on_failure import answer_failure
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.prove import Proof, condition_reports, prove, summed
+from stackplan.engine.snapshots import shortage
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
 from stackplan.model.change import Change
 from stackplan.model.event import NodeProven, StepEnded
-from stackplan.model.facts import Query
+from stackplan.model.facts import Facts, Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.model.verdict import Status
@@ -150,7 +152,23 @@ class Execution:
                 message=unmet_text(culprits),
             )
         self._required = True
-        return None
+        return self._without_room()
+
+    def _without_room(self) -> NodeReport | None:
+        """Return the stop of a node that lacks room for the snapshots of the steps to come, or None."""
+        node, facts = self.node, self.node.inquiry.learn(())
+        ahead = [step for step in self.playbook.bound_steps if step.id not in self._reports and _acts(step, facts)]
+        lack = shortage(ahead, facts, node.run.id, node.inquiry)
+        if lack is None:
+            return None
+        return NodeReport(
+            node=node.name,
+            outcome=NodeOutcome.FAILED,
+            stopped_at=lack.step.id,
+            reason=Reason.PRECONDITION,
+            message=f"{lack.refusal.summary}; nothing was touched",
+            remedy=lack.refusal.remedy,
+        )
 
     def _proven(self, current: BoundStep) -> tuple[Proven, ...]:
         """Return what is asked again after `current`: of each step before it, what is cheap to ask."""
@@ -202,13 +220,20 @@ class Execution:
     def _stopped_by(self, report: StepReport) -> NodeReport:
         reason = None if report.reason is None else self._reason(report.reason)
         outcome = NodeOutcome.FAILED if reason is None else _OF_NODE.get(reason, NodeOutcome.FAILED)
-        return NodeReport(
+        stopped = NodeReport(
             node=self.node.name,
             outcome=outcome,
             stopped_at=report.id,
             reason=reason,
             message=report.message,
+            remedy=self._way_on(reason),
         )
+        steps = {str(step.id): step for step in self.playbook.bound_steps}
+        return answer_failure(stopped, steps, self._reports, self.node, self._tell)
+
+    def _way_on(self, reason: Reason | None) -> str | None:
+        """Return what to do about a node that is lost."""
+        return f"`stackplan resume {self.node.run.id}` takes the run up again" if reason is Reason.LOST else None
 
     def _reason(self, reason: Reason) -> Reason:
         """Return why the node stops. One that is lost after the operator has ended the run was not waited for."""
@@ -239,6 +264,12 @@ def first_queries(playbook: BoundPlaybook) -> tuple[Query, ...]:
         )
     ]
     return tuple(dict.fromkeys((*queries_of(playbook.preconditions), *cheap)))
+
+
+def _acts(step: BoundStep, facts: Facts) -> bool:
+    """Tell whether a step will have to act, as far as that is known now."""
+    known = tuple(it for it in step.post if all(query in facts.answers for query in it.queries))
+    return step.step.always or summed(prove(known, facts)) is not Status.HELD
 
 
 def _skipped(step: SkippedStep) -> StepReport:

@@ -1,0 +1,111 @@
+"""What a step's `on_failure: rollback` does: once it has failed, what the run wrote on the node is taken back.
+
+Not where the end of the step is not known, or the operator ended it: what is there then may be what is wanted.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.bind import BoundStep
+from stackplan.engine.output import Output
+from stackplan.engine.perform import NodeAtWork
+from stackplan.engine.prove import condition_reports, prove
+from stackplan.engine.take_back import TakenBack, take_back
+from stackplan.model.event import OutputSeen
+from stackplan.model.outcome import Phase, Reason, StepOutcome
+from stackplan.model.playbook import OnFailure
+from stackplan.model.report import NodeReport, StepReport
+
+_NOT_KNOWN = frozenset({Reason.LOST, Reason.INTERRUPTED, Reason.BUG, None})
+_ACTED = frozenset({StepOutcome.CHANGED, StepOutcome.FAILED})
+
+
+def answer_failure(
+    stopped: NodeReport,
+    steps: Mapping[str, BoundStep],
+    reports: Mapping[str, StepReport],
+    node: NodeAtWork,
+    tell: Callable[[StepReport], None],
+) -> NodeReport:
+    """Return how the node ends whose run was stopped by a step: as it is, or taken back as far as that can be.
+
+    Steps whose writing was taken back are told anew, as rolled back, with their conditions as they stand then.
+    """
+    failed = steps.get(stopped.stopped_at or "")
+    if failed is None or failed.step.on_failure is not OnFailure.ROLLBACK or stopped.reason in _NOT_KNOWN:
+        return stopped
+    users = tuple(dict.fromkeys(step.step.user for step in steps.values()))
+    output = Output(node.run.recorder.redactor, lambda text: _say(text, failed.id, node))
+    number = 1 + sum(it.action.attempts for it in reports.values() if it.action is not None)
+    try:
+        taken = take_back(node.run.id, users, node, number, output.feed)
+        output.end()
+        # The step that failed stays what stopped the node.
+        others = {step: report for step, report in reports.items() if step in taken.steps and step != failed.id}
+        _tell_steps(others, steps, node, tell)
+    except ConnectionFailure as error:
+        taken = TakenBack(trouble=f"whether everything was put back is not known: {error}")
+    return _ended(stopped, taken, _left(taken, steps, reports), node.run.id)
+
+
+def _say(text: str, step: str, node: NodeAtWork) -> None:
+    node.run.recorder.record(OutputSeen(node=node.name, step=step, text=text, time=node.run.clock.now()))
+
+
+def _tell_steps(
+    reports: Mapping[str, StepReport],
+    steps: Mapping[str, BoundStep],
+    node: NodeAtWork,
+    tell: Callable[[StepReport], None],
+) -> None:
+    """Tell of each of these steps that its writing was taken back, and how its conditions stand since."""
+    for step, report in reports.items():
+        cheap = tuple(it for it in steps[step].post if it.recheck.after_each_step)
+        facts = node.inquiry.learn([query for it in cheap for query in it.queries])
+        now = {(it.kind, it.at): it for it in condition_reports(Phase.POST, prove(cheap, facts))}
+        conditions = tuple(
+            replace(now[it.kind, it.at], before=it.before) if (it.kind, it.at) in now else it
+            for it in report.conditions
+            if it.phase is Phase.PRE or (it.kind, it.at) in now
+        )
+        tell(
+            replace(
+                report,
+                outcome=StepOutcome.ROLLED_BACK,
+                conditions=conditions,
+                message="taken back, because a later step failed",
+            )
+        )
+
+
+def _left(
+    taken: TakenBack, steps: Mapping[str, BoundStep], reports: Mapping[str, StepReport]
+) -> tuple[tuple[str, str], ...]:
+    """Return the steps that acted and whose effects nothing takes back, with what they do."""
+    written = {step for it in taken.things for step in it.steps}
+    return tuple(
+        (step, steps[step].action.describe())
+        for step, report in reports.items()
+        if step in steps
+        and step not in written
+        and report.outcome in _ACTED
+        and report.action is not None
+        and report.action.attempts
+        and not report.action.writes
+    )
+
+
+def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], ...], run: str) -> NodeReport:
+    """Return the node's report; a rollback that failed is said before everything else."""
+    names = ", ".join(it.path for it in taken.things)
+    also = f"; not taken back: {', '.join(f'`{step}` ({does})' for step, does in left)}" if left else ""
+    if not taken.proven:
+        message = f"THE ROLLBACK FAILED: {'; '.join(taken.faults)}{also}. Before that: {stopped.message}"
+        remedy = f"Look at it on the node; `stackplan rollback {run}` tries again."
+        return replace(stopped, message=message, remedy=remedy)
+    if names:
+        message = f"rolled back: {names} {'is' if len(taken.things) == 1 else 'are'} as before the run{also}"
+    else:
+        message = f"nothing to roll back: the run wrote nothing here that can be taken back{also}"
+    return replace(stopped, message=message)
