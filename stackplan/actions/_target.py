@@ -12,9 +12,12 @@ from stackplan.model.secret import Secret, Text
 from stackplan.model.written import Written, file
 
 
-def target_query(path: str, *, follow: bool) -> Query:
-    """Return the question for what stands at `path`; `follow` asks for what a link there leads to."""
-    return Query("target", {"path": path, "follow": follow})
+def target_query(path: str, *, follow: bool, secret: bool = False) -> Query:
+    """Return the question for what stands at `path`; `follow` asks for what a link there leads to.
+
+    `secret`: what the file holds, or is to hold, is a secret, so nothing is kept by which it could be tried out.
+    """
+    return Query("target", {"path": path, "follow": follow, **({"secret": True} if secret else {})})
 
 
 def read_path(arguments: Arguments, key: str = "path") -> str:
@@ -87,7 +90,8 @@ def target_state(answer: Answer, path: str, *, content: Text | None = None) -> S
         # Of a file that is only foretold the size need not be known.
         size = about.get("size")
         text += (f", {size} bytes" if size is not None else "") + (f", sha256 {str(digest)[:12]}" if digest else "")
-    return {("file", path): Held(text, str(mark) if kind == "file" else "")}
+    kept = str(about.get("modified_ns")) if isinstance(content, Secret) else None
+    return {("file", path): Held(text, str(mark) if kind == "file" else "", kept)}
 
 
 def target_written(answer: Answer) -> tuple[Written, ...]:

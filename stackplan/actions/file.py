@@ -76,10 +76,10 @@ class File(ActionKind):
         return f"write {self.path}" + (f" from {self.origin}" if self.origin is not None else "")
 
     def queries(self) -> tuple[Query, ...]:
-        return (target_query(self.path, follow=True),)
+        return (self._target,)
 
     def job(self, facts: Facts) -> Job | CannotAct:
-        answer = facts[target_query(self.path, follow=True)]
+        answer = facts[self._target]
         if (obstacle := refusal(answer, self.path)) is not None:
             return obstacle
         kind = told(answer).get("kind")
@@ -92,14 +92,14 @@ class File(ActionKind):
         given = {"mode": self.mode, "owner": self.owner, "group": self.group}
         arguments.update({key: value for key, value in given.items() if value is not None})
         about = "".join(f", {key} {value}" for key, value in given.items() if value is not None)
-        size = len(reveal(self.content).encode("utf-8", "surrogateescape"))
-        return Job((Task(kind="file", arguments=arguments, display=f"write {self.path}, {size_text(size)}{about}"),))
+        size = "a secret" if isinstance(self.content, Secret) else size_text(len(self._bytes))
+        return Job((Task(kind="file", arguments=arguments, display=f"write {self.path}, {size}{about}"),))
 
     def writes(self, facts: Facts) -> tuple[Written, ...]:
-        return target_written(facts[target_query(self.path, follow=True)])
+        return target_written(facts[self._target])
 
     def state(self, facts: Facts) -> State:
-        return target_state(facts[target_query(self.path, follow=True)], self.path, content=self.content)
+        return target_state(facts[self._target], self.path, content=self.content)
 
     def implied(self) -> tuple[Condition, ...]:
         # The digest of a secret could be tried out, so of a secret content only the rest is stated.
@@ -108,16 +108,16 @@ class File(ActionKind):
 
     def forecast(self, facts: Facts) -> tuple[Query, ...]:
         """Ask for the content that will be replaced, where anybody may see both it and the new one."""
-        about = told(facts[target_query(self.path, follow=True)])
+        about = told(facts[self._target])
         same = about.get("sha256") == sha256(self._bytes)
         return (self._content_query,) if about.get("kind") == "file" and self._may_be_shown(about) and not same else ()
 
     def reach(self, facts: Facts) -> frozenset[Query] | None:
-        path = told(facts[target_query(self.path, follow=True)]).get("path")
+        path = told(facts[self._target]).get("path")
         return reach(facts, self.path, str(path)) if path is not None else None
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
-        answer = facts[target_query(self.path, follow=True)]
+        answer = facts[self._target]
         before = told(answer)
         after = self._after(before)
         if isinstance(after, Unknown):
@@ -142,6 +142,8 @@ class File(ActionKind):
         for number, name in ((self.owner, stays.get("owner")), (self.group, stays.get("group"))):
             if number is not None and number.isdigit() and number != name:
                 return Unknown(f"whose number {number} is, only the node can tell")
+        if there and before.get("sha256") is None and before.get("size") is None:
+            return Unknown("its content is secret, and what it was is not recorded")
         if there and before.get("sha256") is None and before.get("size") == len(self._bytes):
             return Unknown("the content that is there cannot be read")
         written: dict[str, Plain] = {"kind": "file", "size": len(self._bytes), "sha256": sha256(self._bytes)}
@@ -169,6 +171,10 @@ class File(ActionKind):
         if isinstance(self.content, Secret) or (self.mode is not None and not open_to_all(self.mode)):
             return False
         return about.get("kind") != "file" or open_to_all(about.get("mode"))
+
+    @property
+    def _target(self) -> Query:
+        return target_query(self.path, follow=True, secret=isinstance(self.content, Secret))
 
     @property
     def _content_query(self) -> Query:

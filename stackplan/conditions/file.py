@@ -13,6 +13,7 @@ from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 TYPES = ("file", "directory", "symlink", "fifo", "socket", "character-device", "block-device")
+_NOT_RECORDED = "its content is secret, and nothing of it is recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class File(ConditionKind):
 
     A link is followed for all but `type: symlink` and `target`; one that leads nowhere does not count as existing. A
     path that may not be looked at is unknown, never absent. `content` is compared up to 1 MiB; `sha256` reads the whole
-    file. Of what is only foretold, `exists`, a number or a name may be null: then it is unknown.
+    file. Of what is only foretold, `exists`, a number or a name may be null: then it is unknown. Of a file to which a
+    step of the playbook writes a secret neither content nor digest nor size is shown or kept.
     """
 
     path: str
@@ -33,6 +35,7 @@ class File(ConditionKind):
     sha256: str | None = None
     content: Matcher | None = None
     target: str | None = None
+    secret: bool = False
 
     @classmethod
     def read(cls, arguments: Arguments) -> Self:
@@ -52,6 +55,7 @@ class File(ConditionKind):
             sha256=arguments.converted("sha256", _digest, "64 hexadecimal digits") if "sha256" in arguments else None,
             content=read_matcher(arguments, "content"),
             target=arguments.optional_text("target"),
+            secret=arguments.text("path") in arguments.secret_paths,
         )
 
     def describe(self) -> str:
@@ -92,7 +96,8 @@ class File(ConditionKind):
         told = mapping(facts[self._query])
         if told is None or not (told["exists"] or told["link"]):
             return {}
-        return {("file", self.path): Held(_summary(told), _fingerprint(told))}
+        kept = str(told["modified_ns"]) if _withheld(told) else None
+        return {("file", self.path): Held(_summary(told), _fingerprint(told), kept)}
 
     @property
     def _speaks_of_link_alone(self) -> bool:
@@ -103,7 +108,7 @@ class File(ConditionKind):
     @property
     def _query(self) -> Query:
         asked = {"sha256": self.sha256 is not None, "content": self.content is not None}
-        return Query("file", {"path": self.path, **asked})
+        return Query("file", {"path": self.path, **asked, **({"secret": True} if self.secret else {})})
 
     def _parts(self, told: Mapping[str, Plain]) -> tuple[Verdict, ...]:
         parts = []
@@ -122,7 +127,9 @@ class File(ConditionKind):
                     parts.append(unknown(f"{self.path} {stated}", why=why, expected=wanted))
                 else:
                     parts.append(self._part(stated, wanted, str(observed)))
-        if self.sha256 is not None:
+        if self.sha256 is not None and told["sha256"] is None and _withheld(told):
+            parts.append(unknown(f"{self.path} has the sha256", why=_NOT_RECORDED, expected=self.sha256))
+        elif self.sha256 is not None:
             parts.append(self._part("has the sha256", self.sha256, str(told["sha256"] or f"a {_kind(told)}")))
         if self.content is not None:
             parts.append(self._content(self.content, told))
@@ -142,11 +149,14 @@ class File(ConditionKind):
             return not_held(text, expected=wanted.text, observed=f"a {_kind(told)}")
         if told["content_fault"] is not None:
             return unknown(text, why=str(told["content_fault"]), expected=wanted.text)
+        if told["content"] is None and "content" in _withheld(told):
+            return unknown(text, why=_NOT_RECORDED, expected=wanted.text)
         content = str(told["content"])
         evidence = None if told["utf8"] else "it is not UTF-8"
         if wanted.accepts(content):
             return held(text, observed="it matches", evidence=evidence)
-        return not_held(text, expected=wanted.text, observed=one_line(content) or "an empty file", evidence=evidence)
+        observed = "another content, which is secret" if self.secret else one_line(content) or "an empty file"
+        return not_held(text, expected=wanted.text, observed=observed, evidence=evidence)
 
 
 def _absence(text: str, told: Mapping[str, Plain]) -> Verdict:
@@ -174,7 +184,14 @@ def _summary(told: Mapping[str, Plain]) -> str:
     text = f"{kind}, mode {told['mode']}, {told['owner']}:{told['group']}"
     if kind != "file":
         return text
-    return f"{text}, {told['size']} bytes" + (f", sha256 {str(told['sha256'])[:12]}" if told["sha256"] else "")
+    size = "" if "size" in _withheld(told) else f", {told['size']} bytes"
+    return text + size + (f", sha256 {str(told['sha256'])[:12]}" if told["sha256"] and not _withheld(told) else "")
+
+
+def _withheld(told: Mapping[str, Plain]) -> tuple[str, ...]:
+    """Return the names of what may be used and not kept."""
+    names = told.get("withheld")
+    return tuple(str(name) for name in names) if isinstance(names, list) else ()
 
 
 def _fingerprint(told: Mapping[str, Plain]) -> str:

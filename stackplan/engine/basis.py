@@ -125,7 +125,8 @@ class _Finding:
 
     def _thing(self, kind: str, name: str, held: Held) -> Thing:
         text = self.redactor.text
-        return Thing(kind=kind, name=text(name), text=text(held.text), fingerprint=_digest(held.fingerprint))
+        mark = held.fingerprint if held.kept is None else held.kept
+        return Thing(kind=kind, name=text(name), text=text(held.text), fingerprint=_digest(mark))
 
 
 def _digest(value: object) -> str:

@@ -14,6 +14,7 @@ from stackplan.model.job import Job
 from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind, Prediction
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step, StepId
+from stackplan.model.secret import Secret
 from stackplan.model.written import Written
 
 _SUDO = "sudo"
@@ -153,12 +154,13 @@ def bind(playbook: Playbook) -> BoundPlaybook:
     any step.
     """
     wrong: list[Diagnosis] = []
-    preconditions = _bind_all(playbook.preconditions, None, wrong)
+    secret = _secret_paths(playbook)
+    preconditions = _bind_all(_aware(playbook.preconditions, secret), None, wrong)
     steps: list[AnyStep] = []
     for step in playbook.steps:
         if step.skipped:
             steps.append(SkippedStep(step))
-        elif (bound := _bind_step(step, wrong)) is not None:
+        elif (bound := _bind_step(step, secret, wrong)) is not None:
             steps.append(bound)
     rights = _bind_all(tuple(_rights(playbook)), None, wrong)
     if wrong:
@@ -199,13 +201,30 @@ def _rights(playbook: Playbook) -> Iterator[Condition]:
             yield Condition(kind=_SUDO, arguments=Arguments({"user": step.user}, step.at), at=step.at)
 
 
-def _bind_step(step: Step, wrong: list[Diagnosis]) -> BoundStep | None:
-    pre = _bind_all(step.preconditions, step.user, wrong)
-    post = _bind_all(step.postconditions, step.user, wrong)
+def _secret_paths(playbook: Playbook) -> frozenset[str]:
+    """Return the files, as they are written, to which a step writes a secret."""
+    written = [step.action.arguments.values for step in playbook.steps if not step.skipped]
+    paths = [it.get("path") for it in written if isinstance(it.get("content"), Secret)]
+    return frozenset(path for path in paths if isinstance(path, str))
+
+
+def _aware(conditions: tuple[Condition, ...], secret: frozenset[str]) -> tuple[Condition, ...]:
+    """Return the conditions, told which files hold a secret: nothing by which it could be tried out is to be kept."""
+    if not secret:
+        return conditions
+    return tuple(
+        replace(it, arguments=replace(it.arguments, secret_paths=secret), operands=_aware(it.operands, secret))
+        for it in conditions
+    )
+
+
+def _bind_step(step: Step, secret: frozenset[str], wrong: list[Diagnosis]) -> BoundStep | None:
+    pre = _bind_all(_aware(step.preconditions, secret), step.user, wrong)
+    post = _bind_all(_aware(step.postconditions, secret), step.user, wrong)
     action = _read_action(step, wrong)
     if action is None:
         return None
-    implied = _bind_all(action.implied(), step.user, wrong)
+    implied = _bind_all(_aware(action.implied(), secret), step.user, wrong)
     stated = tuple(kind for bound in post for kind in _stated(bound))
     return BoundStep(
         step=step,

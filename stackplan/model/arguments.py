@@ -25,13 +25,15 @@ T = TypeVar("T")
 class Arguments:
     """`values` by key; `at` is where the mapping begins, `places` where each part of it stands, by path.
 
-    `step_environment` is the `env` of an action's step, for a kind whose dry run has to run as its action will.
+    `step_environment` is the `env` of an action's step, for a kind whose dry run has to run as its action will;
+    `secret_paths` are the files, as they are written, to which a step of the playbook writes a secret.
     """
 
     values: Mapping[str, Value]
     at: Location
     places: Mapping[Path, Location] = field(default_factory=lambda: MappingProxyType({}))
     step_environment: Mapping[str, Text] = field(default_factory=lambda: MappingProxyType({}))
+    secret_paths: frozenset[str] = frozenset()
 
     def __contains__(self, key: str) -> bool:
         return self.values.get(key) is not None

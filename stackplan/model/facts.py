@@ -30,6 +30,12 @@ def _plain(value: object) -> object:
     return dict(value)
 
 
+def _holds_secret(value: Value) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds_secret(item) for item in value.values())
+    return any(_holds_secret(item) for item in value) if isinstance(value, tuple) else isinstance(value, Secret)
+
+
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=_plain)
 _SIMPLE = (str, bool, type(None))
 
@@ -68,6 +74,11 @@ class Query:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    @property
+    def holds_secret(self) -> bool:
+        """Whether a secret stands in it: then neither it nor its key may be kept."""
+        return _holds_secret(self.arguments)
+
     def asked_by(self, user: str | None) -> "Query":
         return self if user is None else replace(self, user=user)
 
@@ -93,6 +104,19 @@ class Failed:
 
 
 Answer: TypeAlias = Known | Unknown | Failed
+
+
+WITHHELD = "withheld"
+"""Names, in what a Known answer says, those of its fields that may be used and not kept: a secret shows in them."""
+
+
+def to_keep(answer: Answer) -> Answer:
+    """Return what of an answer may stand in a file: all but the fields that it withholds, which are null there."""
+    told = answer.value if isinstance(answer, Known) else None
+    names = told.get(WITHHELD) if isinstance(told, dict) else None
+    if not isinstance(told, dict) or not isinstance(names, list):
+        return answer
+    return Known({key: None if key in names else value for key, value in told.items()})
 
 
 class Laid(Mapping[Query, Answer]):

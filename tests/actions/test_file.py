@@ -19,7 +19,8 @@ THERE = {**MISSING, "kind": "file", "size": 3, "mode": "0644", "owner": "root", 
 @pytest.fixture
 def job(arguments, facts):
     def build(answer=MISSING, **values):
-        return KIND.read(arguments(path=PATH, **values)).job(facts({target_query(PATH, follow=True): answer}))
+        kind = KIND.read(arguments(path=PATH, **values))
+        return kind.job(facts(dict.fromkeys(kind.queries(), answer)))
 
     return build
 
@@ -28,7 +29,7 @@ def test_the_content_travels_in_the_arguments(job, secret):
     (task,) = job(content=secret, mode="0644", owner="root").stages
     assert task.kind == "file"
     assert task.arguments == {"path": PATH, "content": secret, "mode": "0644", "owner": "root"}
-    assert task.display == f"write {PATH}, 15 B, mode 0644, owner root"
+    assert task.display == f"write {PATH}, a secret, mode 0644, owner root"
 
 
 def test_what_the_project_holds_is_content_by_then(job, arguments):
@@ -105,7 +106,6 @@ def test_of_a_secret_not_even_the_digest_is_told(arguments):
 
 
 def test_a_change_of_a_secret_content_tells_neither_its_size_nor_its_digest(arguments, facts):
-    query = target_query("~/a", follow=True)
     about = {
         "kind": "file",
         "mode": "0600",
@@ -116,7 +116,8 @@ def test_a_change_of_a_secret_content_tells_neither_its_size_nor_its_digest(argu
     }
     told = {}
     for content in ("token=x", Secret("token=x")):
-        (held,) = KIND.read(arguments(path="~/a", content=content)).state(facts({query: about})).values()
+        kind = KIND.read(arguments(path="~/a", content=content))
+        (held,) = kind.state(facts(dict.fromkeys(kind.queries(), about))).values()
         told[type(content)] = held.text
     assert told == {
         str: "file, mode 0600, ops:ops, 23 bytes, sha256 f0032ed94b7c",

@@ -3,6 +3,8 @@
 Asked with `{"path": …, "sha256": false, "content": false}`. A link is followed for all but `link`, which holds where
 it leads; `exists` is about the link's end, so a dangling link is `exists` false with a `link`. Files up to 16 MiB are
 always hashed, larger ones when `sha256` asks for it. `content` beyond 1 MiB is not read (`content_fault` says so).
+`withheld` names the fields that may be used and not kept, because what is secret could be tried out by them: the
+question says `secret`, or not everybody may read the file and nobody asked for its digest.
 """
 
 from __future__ import annotations
@@ -52,9 +54,20 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         content=None,
         content_fault=None,
     )
+    withheld = _withheld(arguments, status.st_mode)
+    if withheld:
+        told["withheld"] = withheld
     if told["type"] == "file":
         _read(told, path, digest=bool(arguments.get("sha256")), content=bool(arguments.get("content")))
     return told
+
+
+def _withheld(arguments: dict[str, Any], mode: int) -> list[str]:
+    if not stat.S_ISREG(mode):
+        return []
+    if arguments.get("secret"):
+        return ["sha256", "size", "content"]
+    return [] if mode & stat.S_IROTH or arguments.get("sha256") else ["sha256"]
 
 
 def _read(told: dict[str, Any], path: str, *, digest: bool, content: bool) -> None:

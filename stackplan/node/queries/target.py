@@ -5,6 +5,8 @@ Shape: `{"path", "user", "kind": "file|folder|link|other|missing", "size", "mode
 {"mode", "owner", "group", "uid", "gid"}}`. A link that is asked for with `follow` is answered by what it leads to.
 `sha256` is null for what is no file, cannot be read, or is larger than 64 MiB: then size and time of the last change
 have to do. `new_file` is what a file gets that the user makes; its mode is null where the kernel tells no umask.
+Where the question says `secret`, there is `"withheld": ["sha256", "size"]`: a secret content could be tried out by
+them, so they may be used and not kept.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         path = os.path.realpath(path)
     folder = os.path.dirname(os.path.abspath(path))
     told = {"path": path, "user": context.user, "home": context.home, "new_file": _new_file()}
+    if arguments.get("secret"):
+        told["withheld"] = ["sha256", "size"]
     return {**told, **_place(context, folder), **_about(path, context)}
 
 
