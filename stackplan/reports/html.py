@@ -64,6 +64,7 @@ def _template() -> jinja2.Template:
         finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     source = importlib.resources.files("stackplan.reports").joinpath(TEMPLATE).read_text("utf-8")
     return environment.from_string(source)
@@ -157,6 +158,11 @@ class _Words:
     def says_more(step: StepReport) -> bool:
         """Return whether the step's message is not what its line says."""
         return safe(step.message or "") not in step_sentence(step, timed=False)
+
+    @staticmethod
+    def is_bare(step: StepReport) -> bool:
+        """Return whether there is nothing to unfold: the step was not come to."""
+        return step.outcome is StepOutcome.NOT_REACHED and not (step.why or step.message or step.action)
 
     @staticmethod
     def is_open(step: StepReport) -> bool:
