@@ -48,13 +48,19 @@ class Course:
         find the node as it looks now.
         """
         found: list[tuple[Query, ...]] = []
+        earlier = self._earlier
         for step in ahead:
-            resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook)
+            resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook, self.standing, earlier)
             wanted = isinstance(step, BoundStep) and self.standing.failing is None
             found.append(self._forecasts(step) if isinstance(step, BoundStep) and wanted else ())
             if not resting:
                 break
+            earlier += [step] if isinstance(step, BoundStep) else []
         return tuple(found)
+
+    @property
+    def _earlier(self) -> list[BoundStep]:
+        return [plan.step for plan in self.plans if isinstance(plan.step, BoundStep)]
 
     def _forecasts(self, step: BoundStep) -> tuple[Query, ...]:
         return self.outlook.recall("forecasts", step, step.forecasts)
@@ -65,16 +71,17 @@ class Course:
             found = step.step
             report = StepReport(id=found.id, outcome=StepOutcome.SKIPPED, at=found.at, name=found.name, why=found.why)
             return replace(self, plans=(*self.plans, StepPlan(step, report)))
-        earlier = [plan.step for plan in self.plans if isinstance(plan.step, BoundStep)]
+        earlier = self._earlier
         forecast = self.outlook.recall_turn(
             "foresee", step, lambda outlook: foresee(step, outlook, self.standing, earlier), self.standing
         )
         prediction = forecast.prediction
         outlook = self.outlook if prediction is None else self.outlook.after(step.id, prediction)
         queries = unique((*step.queries, *dry_runs))
+        acts = forecast.report.outcome is not StepOutcome.SATISFIED
         return Course(
             outlook=outlook,
-            standing=forecast.standing,
+            standing=replace(forecast.standing, quiet_from=len(earlier)) if acts else forecast.standing,
             plans=(*self.plans, StepPlan(step, forecast.report, queries)),
             costly=(*self.costly, *_costly(len(self.plans), step, outlook)),
         )

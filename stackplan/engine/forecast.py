@@ -5,7 +5,7 @@ What a step of unknown effect may change is neither held against a later one nor
 predictions speak of, or what nothing has touched, is said not to hold.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundStep
@@ -19,6 +19,7 @@ from stackplan.engine.foresight import (
     proofs_at_turn,
     reports,
     unmet,
+    warranted,
 )
 from stackplan.engine.guard import guarded
 from stackplan.engine.observe import Noting
@@ -49,27 +50,26 @@ class Forecast:
     prediction: Prediction | None = None
 
 
-def at_rest(step: BoundStep, outlook: Outlook) -> bool:
+def at_rest(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Sequence[BoundStep]) -> bool:
     """Return whether the step has nothing to do as far as is foretold: its action is then not run."""
-    return not step.step.always and summed(outlook.prove(step.post)) is Status.HELD
+    return Turn(step, outlook, standing, earlier).rests
 
 
-def foresee(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Collection[BoundStep]) -> Forecast:
+def foresee(step: BoundStep, outlook: Outlook, standing: Standing, earlier: Sequence[BoundStep]) -> Forecast:
     """Return what would become of the step, which comes after the steps `earlier`."""
-    turn = Turn(step, outlook, standing)
+    turn = Turn(step, outlook, standing, earlier)
     if standing.failing is not None:
         return turn.not_reached(standing.failing)
-    resting = at_rest(step, outlook)
-    if resting and turn.rests_surely:
+    if turn.rests and turn.rests_surely:
         return turn.satisfied()
     job, blind = _write_job(step, outlook)
     if not isinstance(job, CannotAct):
         turn = replace(turn, action=ActionReport(kind=step.step.action.kind, command=job.display or None))
-    if resting:
+    if turn.rests:
         return turn.overcast(acts=isinstance(job, CannotAct) or bool(job.stages))
     if (stopped := turn.barred()) is not None:
         return stopped
-    return turn.refused(job, blind=blind) if isinstance(job, CannotAct) else turn.acted(job, earlier)
+    return turn.refused(job, blind=blind) if isinstance(job, CannotAct) else turn.acted(job)
 
 
 def _write_job(step: BoundStep, outlook: Outlook) -> tuple[Job | CannotAct, bool]:
@@ -81,25 +81,52 @@ def _write_job(step: BoundStep, outlook: Outlook) -> tuple[Job | CannotAct, bool
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A step whose turn has come, and the node as it finds it; `action` as far as it is written."""
+    """A step whose turn has come after the steps `earlier`, and the node as it finds it; `action` as far as it is
+    written.
+    """
 
     step: BoundStep
     outlook: Outlook
     standing: Standing
+    earlier: Sequence[BoundStep]
     action: ActionReport | None = None
 
     @property
+    def rests(self) -> bool:
+        """Whether the step has nothing to do as far as is foretold."""
+        return not self.step.step.always and summed(self._found()) is Status.HELD
+
+    @property
     def doubt(self) -> str | None:
-        """Why the step may find another node than foretold: what a step before it may change; None without one."""
-        return self.standing.doubt(self.step.queries)
+        """Why the step may not do what is foretold of it; None without a reason."""
+        return self.standing.doubt(self.step.queries) or self.unsettled
+
+    @property
+    def unsettled(self) -> str | None:
+        """What settles whether the action runs at all, where nothing foretells whether the postconditions hold by then;
+        None where that is known.
+        """
+        found = proofs_at_turn(self.step.post, self.outlook)
+        found = tuple(warranted(proof, self.earlier, self.standing.quiet_from) for proof in found)
+        missing = unmet(found)
+        open_ = [it for it in missing if it.verdict.status is Status.UNKNOWN and self.outlook.moves(it.condition)]
+        if self.step.step.always or not open_ or len(open_) < len(missing):
+            return None
+        more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
+        return f"it acts unless by then this holds: {open_[0].verdict.text}{more}"
 
     @property
     def rests_surely(self) -> bool:
         """Whether the postconditions hold whatever steps of unknown effect do."""
-        return summed(self._overcast(self.outlook.prove(self.step.post))) is Status.HELD
+        return summed(self._overcast(self._found())) is Status.HELD
+
+    def _found(self) -> tuple[Proof, ...]:
+        """Return how the postconditions stand when the step's turn comes."""
+        found = self.outlook.prove(self.step.post)
+        return tuple(warranted(proof, self.earlier, self.standing.quiet_from) for proof in found)
 
     def satisfied(self) -> Forecast:
-        report = self._report(StepOutcome.SATISFIED, self.outlook.prove(self.step.post), predicted=())
+        report = self._report(StepOutcome.SATISFIED, self._found(), predicted=())
         if self.doubt is None and (weak := self._too_weak()) is not None:
             report = replace(report, diagnoses=(weak,))
         return Forecast(report, self.standing)
@@ -114,7 +141,7 @@ class Turn:
     def overcast(self, *, acts: bool) -> Forecast:
         """Return the forecast of a step that has nothing to do unless a step of unknown effect changes that."""
         now = summed(self.outlook.prove_now(self.step.post)) is Status.HELD
-        post = self._overcast(self.outlook.prove(self.step.post))
+        post = self._overcast(self._found())
         why = self.standing.doubt([query for proof in unmet(post) for query in proof.condition.queries])
         message = f"{'holds now' if now else 'foretold to hold'}; {why}"
         report = self._report(StepOutcome.UNKNOWN, post, message=message)
@@ -123,14 +150,15 @@ class Turn:
     def barred(self) -> Forecast | None:
         """Return the forecast of a step that a precondition is certain to stop, or None."""
         missing = unmet(self._overcast(self._pre()))
-        if not certain(missing):
+        if not certain(missing) or self.unsettled is not None:
             return None
         report = self._report(StepOutcome.WOULD_FAIL, None, message=unmet_text(missing))
         return self._failing(replace(report, reason=Reason.PRECONDITION))
 
     def refused(self, refusal: CannotAct, *, blind: bool) -> Forecast:
         """Return the forecast of an action that cannot act on the node, as far as it is known how it will find it."""
-        doubt = self.doubt or ("what it needs to know is not foretold" if blind else None)
+        blindness = "what it needs to know is not foretold" if blind else None
+        doubt = self.standing.doubt(self.step.queries) or blindness or self.unsettled
         if doubt is not None:
             report = self._report(StepOutcome.UNKNOWN, None, message=f"{refusal.summary}; {doubt}")
             return self._of_unknown_effect(report)
@@ -139,16 +167,19 @@ class Turn:
         report = self._report(StepOutcome.WOULD_FAIL, None, message=refusal.summary)
         return self._failing(replace(report, reason=Reason.PRECONDITION, diagnoses=(diagnosis,)))
 
-    def acted(self, job: Job, earlier: Collection[BoundStep]) -> Forecast:
+    def acted(self, job: Job) -> Forecast:
         """Return the forecast of an action that does its job."""
         if not job.stages:
             return self.looked()
         prediction = self.outlook.predict(self.step)
-        return self.unforetold(prediction) if isinstance(prediction, Unknown) else self.foretold(prediction, earlier)
+        return self.unforetold(prediction) if isinstance(prediction, Unknown) else self.foretold(prediction)
 
     def looked(self) -> Forecast:
         """Return the forecast of a step that only looks: nobody but earlier steps can mend what it finds."""
-        found = proofs_at_turn(self.step.post, self.outlook)
+        found = tuple(
+            warranted(proof, self.earlier, self.standing.quiet_from)
+            for proof in proofs_at_turn(self.step.post, self.outlook)
+        )
         post = self._overcast(found)
         report = self._report(StepOutcome.SATISFIED, post, predicted=())
         if certain(unmet(post)):
@@ -168,9 +199,11 @@ class Turn:
             tuple(left_open(proof, unknown.why) for proof in found),
             message=f"unknown until applied: {unknown.why}" if predicts else None,
         )
+        if self.unsettled is not None:
+            report = replace(report, outcome=StepOutcome.UNKNOWN, message=self.unsettled)
         return self._of_unknown_effect(self._unless_barred(report))
 
-    def foretold(self, prediction: Prediction, earlier: Collection[BoundStep]) -> Forecast:
+    def foretold(self, prediction: Prediction) -> Forecast:
         """Return the forecast of an action whose effect is known: what holds then of this step, and of others."""
         after = self.outlook.after(self.step.id, prediction)
         post = after.prove_surely(self.step.post)
@@ -181,24 +214,36 @@ class Turn:
             details=prediction.details,
             message=None if self.doubt is None else f"as things stand now; {self.doubt}",
         )
-        broken = breach(earlier, self.outlook, after, prediction)
+        broken = breach(self.earlier, self.outlook, after, prediction)
         if (reason := _reason(prediction, post, broken)) is not None:
             failure = _Failure(reason, prediction, after, unmet(post), broken)
             return self._would_fail(report, failure)
-        in_danger = endangered(earlier, self.step, self.outlook, after, prediction)
+        in_danger = endangered(self.earlier, self.step, self.outlook, after, prediction)
         report = replace(report, diagnoses=(*report.diagnoses, *(self._in_danger(it) for it in in_danger)))
         missing = unmet(post)
         if missing and not prediction.changes:
             message = self._doubtful(f"the action would change nothing, and {unmet_text(missing)}")
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=message)
-        return Forecast(self._unless_barred(report), self.standing, prediction)
+        return self._unless_settled(self._unless_barred(report), prediction)
+
+    def _unless_settled(self, report: StepReport, prediction: Prediction) -> Forecast:
+        """Return the forecast; `unknown` where it is not known whether the action runs, for then what is foretold of it
+        may come or not.
+        """
+        if self.unsettled is None or not prediction.changes:
+            return Forecast(report, self.standing, prediction)
+        told = report.message if report.outcome is StepOutcome.UNKNOWN else None
+        message = told or f"{self.unsettled}; it would change {_listed(prediction.changes)}"
+        cloud = Cloud(report.id, frozenset(prediction.answers) | self.outlook.open_questions, sure=False)
+        report = replace(report, outcome=StepOutcome.UNKNOWN, predicted=None, details=(), message=message)
+        return Forecast(report, self.standing.under(cloud))
 
     def _would_fail(self, report: StepReport, failure: "_Failure") -> Forecast:
         """Return the forecast of a failure; of one that an earlier step of unknown effect may prevent, `unknown`."""
         report = replace(report, diagnoses=(*report.diagnoses, *self._diagnose(failure)))
         if self.doubt is not None:
             report = replace(report, outcome=StepOutcome.UNKNOWN, message=self._doubtful(failure.message))
-            return Forecast(report, self.standing, failure.prediction)
+            return self._unless_settled(report, failure.prediction)
         broke = failure.broken.report() if failure.broken and failure.reason is Reason.REGRESSION else None
         report = replace(report, outcome=StepOutcome.WOULD_FAIL, message=failure.message, broke=broke)
         return self._failing(replace(report, reason=failure.reason))
@@ -238,11 +283,9 @@ class Turn:
         prediction = self.outlook.predict(self.step)
         if isinstance(prediction, Unknown) or prediction.failures or not prediction.changes:
             return None
-        names = ", ".join(change.name for change in prediction.changes[:_NAMED])
-        more = f" and {len(prediction.changes) - _NAMED} more" if len(prediction.changes) > _NAMED else ""
         return Diagnosis(
-            summary=f"The postconditions hold already, and the action would still change {names}{more}: they are too "
-            "weak to tell whether it was done.",
+            summary="The postconditions hold already, and the action would still change "
+            f"{_listed(prediction.changes)}: they are too weak to tell whether it was done.",
             severity=Severity.WARNING,
             at=self.step.step.at,
             step=self.step.id,
@@ -250,7 +293,8 @@ class Turn:
         )
 
     def _pre(self) -> tuple[Proof, ...]:
-        return proofs_at_turn(self.step.pre, self.outlook)
+        found = proofs_at_turn(self.step.pre, self.outlook)
+        return tuple(warranted(proof, self.earlier, self.standing.quiet_from) for proof in found)
 
     def _unless_barred(self, report: StepReport) -> StepReport:
         """Return the report; `unknown` where it is not certain that the preconditions let the action start."""
@@ -342,6 +386,12 @@ class _Failure:
         if self.prediction.failures:
             return self.prediction.failures[0].summary
         return foretold_text(self.reason, self.culprits, self.broken.report() if self.broken else None)
+
+
+def _listed(changes: Sequence[Change]) -> str:
+    """Return the names of the first things that change, and how many more there are."""
+    names = ", ".join(change.name for change in changes[:_NAMED])
+    return f"{names} and {len(changes) - _NAMED} more" if len(changes) > _NAMED else names
 
 
 def _reason(prediction: Prediction, post: Collection[Proof], broken: Breach | None) -> Reason | None:

@@ -1,6 +1,6 @@
 """Conditions at an outlook: how they will stand, how that is reported, which of them a step would break. Pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
@@ -10,7 +10,7 @@ from stackplan.model.facts import Answer, Query
 from stackplan.model.kind import Prediction
 from stackplan.model.outcome import Phase
 from stackplan.model.report import Broken, ConditionReport
-from stackplan.model.verdict import Status, Verdict, unknown
+from stackplan.model.verdict import Status, Verdict, held, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,29 @@ def proofs_at_turn(conditions: Collection[BoundCondition], outlook: Outlook) -> 
         outlook.prove_surely([proof.condition])[0] if proof.verdict.status is Status.NOT_HELD else proof
         for proof in outlook.prove(conditions)
     )
+
+
+def warranted(proof: Proof, earlier: Sequence[BoundStep], quiet_from: int) -> Proof:
+    """Return a proof that is held where it is not foretold, but one of the steps `earlier` states the very same.
+
+    A step has its turn only once those have proven what they state. What is asked again after each step holds then, and
+    so does all that was proven since the last one that may act, the one at `quiet_from`.
+    """
+    if proof.verdict.status is not Status.UNKNOWN:
+        return proof
+    for number, step in enumerate(earlier):
+        for stated in step.post:
+            if (number >= quiet_from or stated.recheck.after_each_step) and _alike(stated, proof.condition):
+                return Proof(proof.condition, held(proof.verdict.text, evidence=f"`{step.id}` proves it before"))
+    return proof
+
+
+def _alike(one: BoundCondition, other: BoundCondition) -> bool:
+    """Return whether two conditions state the same, wherever they stand."""
+    if (one.kind, one.user, one.condition.combination) != (other.kind, other.user, other.condition.combination):
+        return False
+    pairs = zip(one.operands, other.operands, strict=False)
+    return len(one.operands) == len(other.operands) and all(_alike(mine, theirs) for mine, theirs in pairs)
 
 
 def unmet(proofs: Collection[Proof]) -> tuple[Proof, ...]:

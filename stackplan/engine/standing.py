@@ -28,10 +28,14 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How things stand after some steps; `failing` None without one that would fail."""
+    """How things stand after some steps; `failing` None without one that would fail.
+
+    `quiet_from` is the number, among those steps, of the last one that may act: since then nothing changes.
+    """
 
     clouds: tuple[Cloud, ...] = ()
     failing: str | None = None
+    quiet_from: int = 0
 
     def doubt(self, queries: Collection[Query]) -> str | None:
         """Return why the answers to `queries` may be others than foretold by then, or None."""

@@ -1,5 +1,7 @@
 """What a plan says of steps behind one whose effect is not foretold, and behind one that would fail."""
 
+from dataclasses import replace
+
 import pytest
 
 from stackplan.engine.exit_status import exit_status
@@ -187,3 +189,116 @@ def test_nodes_of_which_a_step_of_unknown_effect_reaches_something_else_are_told
         {"torch": "would-change", "app": "unknown", "lib": "satisfied"},
         {"torch": "would-change", "app": "satisfied", "lib": "unknown"},
     ]
+
+
+# ---- what earlier steps prove, and what settles whether an action runs
+
+
+def vague(name):
+    """Make the answers about `name` unknown wherever a dry run moves anything."""
+    predict = Install.predict
+
+    def told(self, facts):
+        found = predict(self, facts)
+        if isinstance(found, Unknown) or not found.changes:
+            return found
+        return replace(found, answers={**found.answers, value_query(name): Unknown("its files are not known")})
+
+    return told
+
+
+def whole(line, **rest):
+    return condition("is", line, name="whole", value="yes", **rest)
+
+
+def new(name, line=3, **rest):
+    return condition("is", line, name=name, value="new", **rest)
+
+
+@pytest.fixture
+def files(monkeypatch):
+    """A node of which nothing foretells, once anything has changed, whether it is whole."""
+    monkeypatch.setattr(Install, "predict", vague("whole"))
+    return {**OLD, "whole": "yes", "other": "new"}
+
+
+def test_what_an_earlier_step_proves_holds_in_the_next_ones_turn(files):
+    there = world(files, torch={"torch": "new"}, other={"other": "newer"})
+    steps = (install("torch", post=[new("torch"), whole(4)]), install("other", post=[new("other"), whole(5)]))
+    report = foretell(there, *steps).report
+    assert said(report) == {"torch": "would-change", "other": "satisfied"}
+    assert [foretold(it) for it in report.steps[0].conditions] == ["held", "unknown"]
+    assert [foretold(it) for it in report.steps[1].conditions] == ["held", "held"]
+
+
+def test_what_nobody_proves_before_leaves_open_whether_the_action_runs(files):
+    """In a run the step may be satisfied: what its action would change is then not foretold to happen."""
+    there = world(files, torch={"torch": "new"}, other={"other": "newer"}, last={})
+    last = step("last", action="look", post=[new("other")])
+    steps = (install("torch"), install("other", post=[new("torch"), whole(5)]), last)
+    report = foretell(there, *steps).report
+    other, last = report.steps[1:]
+    assert (other.outcome.value, other.predicted, other.details) == ("unknown", None, ())
+    assert other.message == "it acts unless by then this holds: whole is yes; it would change other"
+    assert (last.outcome.value, last.message) == ("unknown", "holds now; `other` may act before it")
+    assert report.outcome is NodeOutcome.PENDING
+
+
+@pytest.mark.parametrize(
+    ("rest", "dry", "expected"),
+    [
+        ({}, {}, "the action would change nothing, and cannot be proven: whole is yes"),
+        ({}, {"error": "no such version"}, "no such version; it acts unless by then this holds: whole is yes"),
+        ({"pre": [new("app")]}, {"other": "newer"}, "does not hold: app is new; it acts unless by then"),
+        ({"refused": True}, {}, "other cannot be set; it acts unless by then this holds: whole is yes"),
+        ({"action": "script"}, {}, "it acts unless by then this holds: whole is yes"),
+        ({"action": "look"}, {}, "cannot be proven: whole is yes (its files are not known)"),
+    ],
+)
+def test_a_step_that_may_find_nothing_to_do_is_not_said_to_fail_or_to_run(files, rest, dry, expected):
+    there = world(files, torch={"torch": "new"}, other=dry)
+    post = [new("torch"), whole(5)]
+    report = foretell(there, install("torch"), step("other", **{"action": "install", "post": post, **rest})).report
+    assert report.steps[1].outcome.value == "unknown"
+    assert report.steps[1].message.startswith(expected)
+
+
+def test_what_is_surely_missing_or_always_run_runs(files):
+    there = world(files, torch={"torch": "new"}, app={"app": "new"})
+    steps = (install("torch"), install("app", post=[new("app"), whole(5)]))
+    assert said(foretell(there, *steps).report)["app"] == "would-change"
+    steps = (install("torch"), install("app", post=[new("torch"), whole(5)], always=True))
+    assert said(foretell(there, *steps).report)["app"] == "would-change"
+
+
+@pytest.mark.parametrize(
+    ("recheck", "between", "expected"),
+    [
+        (Recheck.ALWAYS, {"app": "new"}, "satisfied"),
+        (Recheck.FINAL, {"app": "new"}, "unknown"),
+        (Recheck.NEVER, {"app": "new"}, "unknown"),
+        (Recheck.FINAL, None, "satisfied"),
+        (Recheck.NEVER, None, "satisfied"),
+    ],
+)
+def test_what_was_proven_counts_as_long_as_it_is_proven_again_or_nothing_acts(files, recheck, between, expected):
+    values = files if between else {**files, "app": "new"}
+    there = world(values, torch={"torch": "new"}, app=between or {})
+    check = step("check", action="look", post=[whole(9)])
+    steps = (install("torch", post=[new("torch"), whole(4, recheck=recheck)]), install("app"), check)
+    assert said(foretell(there, *steps).report)["check"] == expected
+
+
+def test_only_the_very_same_statement_is_proven_by_another_step(files):
+    there = world(files, torch={"torch": "new"})
+    stated = whole(4)
+    for other, expected in (
+        (whole(9), "satisfied"),
+        (condition("is", 9, name="whole", value="yes", lasting=False), "unknown"),
+        (combined("any", whole(9), new("app")), "unknown"),
+    ):
+        steps = (install("torch", post=[new("torch"), stated]), step("check", action="look", post=[other]))
+        assert said(foretell(there, *steps).report)["check"] == expected
+    both = combined("any", whole(9), new("app"))
+    steps = (install("torch", post=[new("torch"), both]), step("check", action="look", post=[both]))
+    assert said(foretell(there, *steps).report)["check"] == "satisfied"
