@@ -2,8 +2,9 @@
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,15 +16,18 @@ from stackplan.cli.output import form_option, say, wants_colour, width
 from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.progress import progress
 from stackplan.cli.saved import prepare_saved
-from stackplan.cli.selection import Selection, selection_options, step_options
+from stackplan.cli.saving import plan_to_keep
+from stackplan.cli.selection import Selection, reconnect_option, selection_options, step_options
 from stackplan.cli.variables import variables_of
 from stackplan.engine.apply import Setting, apply
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.plan import node_plans, plan, plan_report
 from stackplan.engine.recheck import failing, recheck, recheck_renderings
+from stackplan.engine.saved_plan import Selection as Chosen
 from stackplan.engine.saved_plan_file import is_plan_file
 from stackplan.engine.state_folder import state_folder
 from stackplan.engine.stop import Stop
+from stackplan.language.snapshot import Noting
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import Report
@@ -31,15 +35,26 @@ from stackplan.reports import text
 from stackplan.reports.wording import counted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What was asked for besides the playbook."""
+
+    selection: Selection
+    only: tuple[str, ...]
+    first: str | None
+    form: str
+    yes: bool
+    reconnect_s: float
+
+
 @click.command("apply")
 @click.argument("playbook")
 @selection_options
 @step_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
+@reconnect_option
 @form_option("text", "json")
-def command(
-    playbook: str, selection: Selection, only: tuple[str, ...], first: str | None, form: str, *, yes: bool
-) -> int:
+def command(playbook: str, **order: Any) -> int:
     """Plan PLAYBOOK, ask, run its steps on each node and prove each of them; stop where one is not proven.
 
     Where PLAYBOOK is a plan that `stackplan plan -o` saved, exactly that is applied, and nothing when anything that it
@@ -47,43 +62,47 @@ def command(
 
     The plan and the progress go to standard error, the report of the run to standard output.
 
-    Ctrl-C lets running actions finish and starts no further step; a second one ends them on the nodes.
+    Ctrl-C lets running actions finish and starts no further step; a second one ends them on the nodes. Whatever ends a
+    run early, `stackplan resume RUN` takes it up again.
     """
-    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+    asked = Order(**order)
+    if not asked.yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Invalid([_nobody_to_ask()])
     if is_plan_file(Path(playbook)):
-        return _apply_plan(Path(playbook), selection, only, first, form, yes=yes)
-    prepared = prepare(playbook, selection, only, first)
-    planned = _planned(prepared, selection)
-    return _go_ahead(prepared, selection, planned, form, yes=yes)
+        return _apply_plan(Path(playbook), asked)
+    files = Noting()
+    prepared = prepare(playbook, asked.selection, asked.only, asked.first, files=files)
+    chosen = Chosen(only=asked.only, first=asked.first)
+    prepared = replace(prepared, plan=plan_to_keep(prepared, files, chosen, SystemClock().now()))
+    return _go_ahead(prepared, _planned(prepared, asked.selection), asked)
 
 
-def _apply_plan(
-    path: Path, selection: Selection, only: tuple[str, ...], first: str | None, form: str, *, yes: bool
-) -> int:
+def _apply_plan(path: Path, asked: Order) -> int:
     """Apply what a saved plan holds, and nothing once anything has moved on any of its nodes."""
-    prepared = prepare_saved(path, selection, only, first)
+    prepared = prepare_saved(path, asked.selection, asked.only, asked.first)
     if (refusal := recheck_renderings(prepared.targets)) is not None:
-        return end(refusal, form)
+        return end(refusal, asked.form)
     prepared.say_that_nodes_are_asked()
-    survey = prepared.survey(selection.parallel)
+    survey = prepared.survey(asked.selection.parallel)
     plans = node_plans(prepared.targets, prepared.connect, survey)
     planned = plan_report(prepared.targets, plans, survey)
     if (refusal := recheck(prepared.targets, plans) or failing(planned)) is not None:
-        return end(refusal, form)
-    return _go_ahead(prepared, selection, planned, form, yes=yes)
+        return end(refusal, asked.form)
+    return _go_ahead(prepared, planned, asked)
 
 
-def _go_ahead(prepared: Prepared, selection: Selection, planned: Report, form: str, *, yes: bool) -> int:
-    """Show the plan, ask where that is wanted, and run it."""
+def _go_ahead(prepared: Prepared, planned: Report, asked: Order) -> int:
+    """Show the plan, ask where that is wanted, and run it; who interrupted the plan wants no more of it."""
+    if planned.outcome is NodeOutcome.INTERRUPTED:
+        return end(replace(planned, command="apply"), asked.form)
     if planned.outcome is not NodeOutcome.OK:
         say(text.render(planned, width=width(), colour=wants_colour(sys.stderr)))
-        if not yes and not _agreed(len(prepared.targets)):
+        if not asked.yes and not _agreed(len(prepared.targets)):
             say("Nothing was done.")
             return INTERRUPTED
-    elif not yes:
-        return end(replace(planned, command="apply"), form)
-    return _apply_and_end(prepared, selection, planned, form)
+    elif not asked.yes:
+        return end(replace(planned, command="apply"), asked.form)
+    return _apply_and_end(prepared, planned, asked)
 
 
 def _nobody_to_ask() -> Diagnosis:
@@ -103,7 +122,9 @@ def _agreed(nodes: int) -> bool:
     return click.confirm(f"Apply this to {counted(nodes, 'node')}?", default=False, err=True)
 
 
-def _apply_and_end(prepared: Prepared, selection: Selection, planned: Report, form: str) -> int:
+def _apply_and_end(prepared: Prepared, planned: Report, asked: Order) -> int:
+    if prepared.plan is None:
+        say("A secret stands in clear in what a plan would have to carry, so none is kept: this run cannot be resumed.")
     stop = Stop()
     setting = Setting(
         state=state_folder(os.environ),
@@ -111,8 +132,10 @@ def _apply_and_end(prepared: Prepared, selection: Selection, planned: Report, fo
         operator=login_name(),
         clock=SystemClock(),
         stop=stop,
-        parallel=selection.parallel,
+        parallel=asked.selection.parallel,
         variables=variables_of(prepared.scopes.values()),
+        reconnect_s=asked.reconnect_s,
+        plan=prepared.plan,
     )
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     # Up to the last line of the report: a late Ctrl-C must not tear it.
@@ -120,4 +143,4 @@ def _apply_and_end(prepared: Prepared, selection: Selection, planned: Report, fo
         with progress(terminal=terminal, write=say) as show:
             report = apply(prepared.targets, prepared.connect, setting, show, planned)
         say()
-        return end(report, form)
+        return end(report, asked.form)

@@ -15,6 +15,7 @@ from stackplan.connection.session import Session
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
 from stackplan.engine.rollout import Target
+from stackplan.engine.saved_plan import SavedPlan
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
@@ -35,13 +36,17 @@ MOST_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What a command works on. `redactor` knows every secret that any node's playbook holds; `scopes` are by node."""
+    """What a command works on. `redactor` knows every secret that any node's playbook holds; `scopes` are by node.
+
+    `plan` is what is kept of it, so that a run can be taken up again; None where nothing may be kept, or none is begun.
+    """
 
     playbook: Playbook
     targets: tuple[Target, ...]
     redactor: Redactor
     connect: Callable[[Node], Session]
     scopes: Mapping[str, Scope] = field(default_factory=dict)
+    plan: SavedPlan | None = None
 
     def say_that_nodes_are_asked(self) -> None:
         """Tell whoever waits at a terminal what is being waited for."""

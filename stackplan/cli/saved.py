@@ -1,6 +1,6 @@
 """`apply PLANFILE`: from a saved plan to what the engine takes. Nothing but the plan is read, and secrets."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from stackplan.cli.preparation import Prepared, prepare_nodes
 from stackplan.cli.selection import Selection
 from stackplan.cli.steps import narrowed
 from stackplan.engine.permit import Permit
-from stackplan.engine.saved_plan import SavedPlan, node_of
+from stackplan.engine.saved_plan import PlannedNode, SavedPlan, node_of
 from stackplan.engine.saved_plan_file import read_plan
 from stackplan.language import playbook as playbooks
 from stackplan.language.pattern import narrow
@@ -29,22 +29,39 @@ def prepare_saved(path: Path, selection: Selection, only: tuple[str, ...], first
     if refused := [*_refused(selection, only, first)]:
         raise Invalid(refused)
     plan = read_plan(path)
-    snapshot = _snapshot(plan)
-    playbook = narrowed(_playbook(path, plan, snapshot), plan.selection.only, plan.selection.first)
-    secrets = Secrets(folder=Path(plan.sources.folder))
-    prepared = prepare_nodes(
-        playbook,
-        _nodes(plan, selection.limit),
-        lambda node: settled(node.variables, node, playbook.sources, secrets),
-        secrets,
-        snapshot,
-        accept_new=selection.accept_new,
-    )
+    prepared = _prepared(path, plan, selection.limit, accept_new=selection.accept_new)
     plans = {it.node.name: it.plan for it in plan.nodes}
     targets = tuple(
         replace(it, permit=Permit(plan=plans[it.node.name], redactor=prepared.redactor)) for it in prepared.targets
     )
-    return replace(prepared, targets=targets)
+    taken = {target.node.name for target in targets}
+    return replace(prepared, targets=targets, plan=replace(plan, nodes=_of(plan, taken)))
+
+
+def _of(plan: SavedPlan, names: Collection[str]) -> tuple[PlannedNode, ...]:
+    return tuple(it for it in plan.nodes if it.node.name in names)
+
+
+def prepare_kept(path: Path, *, accept_new: bool) -> Prepared:
+    """Return everything that is known of a run whose plan was kept at `path`, before a node is asked.
+
+    Its nodes need not be as they were then: what the run has done so far is different now. Raise Invalid.
+    """
+    return _prepared(path, read_plan(path), (), accept_new=accept_new)
+
+
+def _prepared(path: Path, plan: SavedPlan, limit: tuple[str, ...], *, accept_new: bool) -> Prepared:
+    snapshot = _snapshot(plan)
+    playbook = narrowed(_playbook(path, plan, snapshot), plan.selection.only, plan.selection.first)
+    secrets = Secrets(folder=Path(plan.sources.folder))
+    return prepare_nodes(
+        playbook,
+        _nodes(plan, limit),
+        lambda node: settled(node.variables, node, playbook.sources, secrets),
+        secrets,
+        snapshot,
+        accept_new=accept_new,
+    )
 
 
 def _refused(selection: Selection, only: tuple[str, ...], first: str | None) -> Iterator[Diagnosis]:

@@ -9,14 +9,16 @@ from stackplan.cli.login import login_name
 from stackplan.cli.preparation import Prepared
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.apply import identity
+from stackplan.engine.basis import Basis, Part
 from stackplan.engine.clear_secret import in_clear
-from stackplan.engine.conclusion import conclude
+from stackplan.engine.conclusion import Conclusion, conclude
 from stackplan.engine.planner import NodePlan
 from stackplan.engine.rollout import Target
 from stackplan.engine.saved_plan import (
     Making,
     PlannedNode,
     SavedPlan,
+    SavedVariable,
     Selection,
     SourceFile,
     Sources,
@@ -26,6 +28,7 @@ from stackplan.engine.saved_plan import (
 )
 from stackplan.language.snapshot import Noting
 from stackplan.model.diagnosis import Invalid
+from stackplan.model.outcome import NodeOutcome
 
 
 def plan_to_save(
@@ -45,24 +48,56 @@ def plan_to_save(
         if isinstance(plan, ConnectionFailure):
             return None
         nodes.append(_node(prepared, target, plan))
-    saved = SavedPlan(
-        stackplan=__version__,
-        made=Making(time=time, operator=login_name(), host=socket.gethostname()),
-        playbook=identity(prepared.playbook),
-        sources=_sources(files),
-        selection=selection,
-        nodes=tuple(nodes),
-    )
+    saved = _saved(prepared, files, selection, time, tuple(nodes))
     if found := in_clear(saved, prepared.redactor.secrets):
         raise Invalid([*found])
     return saved
 
 
-def _node(prepared: Prepared, target: Target, plan: NodePlan) -> PlannedNode:
+def plan_to_keep(prepared: Prepared, files: Noting, selection: Selection, time: str) -> SavedPlan | None:
+    """Return what is kept of a run, so that it can be taken up again; None where a secret would stand in it in clear.
+
+    Nothing is concluded in it: when a run is taken up, facts decide what is left to do.
+    """
+    nodes = tuple(
+        PlannedNode(node=reached(it.node), variables=_variables(prepared, it), plan=_NOTHING_CONCLUDED)
+        for it in prepared.targets
+    )
+    kept = _saved(prepared, files, selection, time, nodes)
+    return None if in_clear(kept, prepared.redactor.secrets) else kept
+
+
+_NOTHING_CONCLUDED = Conclusion(
+    outcome=NodeOutcome.PENDING,
+    summary=None,
+    preconditions=(),
+    steps=(),
+    basis=Basis(parts=(Part(step=None, conditions=(), states=()),), states={}),
+)
+
+
+def _saved(
+    prepared: Prepared, files: Noting, selection: Selection, time: str, nodes: tuple[PlannedNode, ...]
+) -> SavedPlan:
+    return SavedPlan(
+        stackplan=__version__,
+        made=Making(time=time, operator=login_name(), host=socket.gethostname()),
+        playbook=identity(prepared.playbook),
+        sources=_sources(files),
+        selection=selection,
+        nodes=nodes,
+    )
+
+
+def _variables(prepared: Prepared, target: Target) -> dict[str, SavedVariable]:
     own = prepared.scopes[target.node.name]
+    return {name: saved_variable(it, own.resolved.get(name)) for name, it in own.variables.items()}
+
+
+def _node(prepared: Prepared, target: Target, plan: NodePlan) -> PlannedNode:
     return PlannedNode(
         node=reached(target.node),
-        variables={name: saved_variable(it, own.resolved.get(name)) for name, it in own.variables.items()},
+        variables=_variables(prepared, target),
         plan=conclude(target.playbook, plan, prepared.redactor),
     )
 

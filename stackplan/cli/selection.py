@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from stackplan.model.quantity import duration_s
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -25,6 +27,12 @@ class Selection:
     parallel: int = 10
 
 
+ACCEPT_NEW = click.option(
+    "--accept-new", is_flag=True, help="Record the key of a host that is not known yet; never a changed one."
+)
+PARALLEL = click.option(
+    "--parallel", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="Nodes at a time."
+)
 OPTIONS = (
     click.option(
         "-i",
@@ -45,12 +53,8 @@ OPTIONS = (
         help="A YAML file of variables.",
     ),
     click.option("--var", "assignments", multiple=True, metavar="K=V", help="A variable; the last one wins."),
-    click.option(
-        "--accept-new", is_flag=True, help="Record the key of a host that is not known yet; never a changed one."
-    ),
-    click.option(
-        "--parallel", type=click.IntRange(1, 500), default=10, show_default=True, metavar="N", help="Nodes at a time."
-    ),
+    ACCEPT_NEW,
+    PARALLEL,
 )
 
 
@@ -72,3 +76,24 @@ def step_options(function: Command) -> Command:
     only = click.option("--step", "only", multiple=True, metavar="ID", help="Only this step; may be repeated.")
     first = click.option("--from", "first", metavar="ID", help="Only this step and those after it.")
     return only(first(function))
+
+
+def _duration(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
+    try:
+        return duration_s(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a duration such as 30s, 5m or 1h") from error
+
+
+def reconnect_option(function: Command) -> Command:
+    """Give a command `--reconnect-timeout`, as `reconnect_s` in seconds."""
+    option = click.option(
+        "--reconnect-timeout",
+        "reconnect_s",
+        default="2m",
+        show_default=True,
+        metavar="DURATION",
+        callback=_duration,
+        help="How long a node is tried to be reached again after its connection was lost.",
+    )
+    return option(function)

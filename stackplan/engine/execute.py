@@ -14,9 +14,11 @@ from stackplan.engine.headline import headline
 from stackplan.engine.inquiry import settle
 from stackplan.engine.live_step import Before, LiveStep, Proven, broke, by_step, unmet
 from stackplan.engine.on_failure import answer_failure
+from stackplan.engine.past import PastNode, PastStep
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.prove import Proof, condition_reports, prove, summed
+from stackplan.engine.reattach import reattach
 from stackplan.engine.snapshots import shortage
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
@@ -42,14 +44,18 @@ class Execution:
     _preconditions: tuple[Proof, ...] = field(default=(), init=False)
     _done: list[BoundStep] = field(default_factory=list, init=False)
     _reports: dict[str, StepReport] = field(default_factory=dict, init=False)
+    _past: PastNode = field(init=False)
     _at: str | None = field(default=None, init=False)
     _headline: str | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._past = self.node.run.past.get(self.node.name) or PastNode()
 
     def execute(self) -> NodeReport:
         """Return how the node ended; its steps are told as events. Whatever the connection does, nothing is raised."""
         try:
             self._find()
-            report = self._barred() or self._take_steps() or self._check_all()
+            report = self._barred() or self._finished() or self._take_steps() or self._check_all()
         except ConnectionFailure as error:
             # Only what was asked can end here; a job whose end is not known is its step's own failure.
             reason = self._reason(Reason.LOST)
@@ -59,7 +65,7 @@ class Execution:
                 stopped_at=self._at,
                 reason=reason,
                 message=str(error),
-                remedy=error.remedy,
+                remedy=error.remedy or self._way_on(reason),
             )
         preconditions = condition_reports(Phase.PRE, self._preconditions)
         return replace(report, summary=self._headline, preconditions=preconditions)
@@ -103,7 +109,13 @@ class Execution:
         return None
 
     def _take_step(self, step: BoundStep) -> NodeReport | None:
-        live = LiveStep(step, self.node, self._proven(step))
+        past = self._past.steps.get(step.id, PastStep())
+        live = LiveStep(step, self.node, self._proven(step), first=past.attempt + 1, done=past.changed)
+        if past.open:
+            taken_up = reattach(live, past)
+            if isinstance(taken_up, StepReport):
+                return self._close(step, taken_up)
+            live = replace(live, first=taken_up.attempt)
         before = live.find()
         report = live.satisfied(before)
         if report is None:
@@ -116,6 +128,21 @@ class Execution:
             if isinstance(ready, Before) and (stopped := self._not_in_plan(step, ready)) is not None:
                 return stopped
             report = ready if isinstance(ready, StepReport) else live.act(ready)
+        elif past.changed and past.report is not None:
+            # What the run has changed stays told as changed, also by a controller that finds it so.
+            report = past.report
+        return self._close(step, report)
+
+    def _finished(self) -> NodeReport | None:
+        """Of a node that the run had finished, prove all that was proven once more; nothing is run there. Else None."""
+        if not self._past.finished:
+            return None
+        self._reports = self._past.reports()
+        self._done = [step for step in self.playbook.bound_steps if step.id in self._reports]
+        return self._check_all()
+
+    def _close(self, step: BoundStep, report: StepReport) -> NodeReport | None:
+        """Tell how a step ended, and return the stop where that ends the node."""
         self._tell(report)
         if report.outcome is StepOutcome.FAILED:
             return self._stopped_by(report)
@@ -213,7 +240,7 @@ class Execution:
         )
 
     def _tell(self, report: StepReport) -> None:
-        report = replace(report, predicted=self.foretold.get(report.id))
+        report = replace(report, predicted=self.foretold.get(report.id, report.predicted))
         self._reports[report.id] = report
         self.node.run.recorder.record(StepEnded(node=self.node.name, step=report, time=self.node.run.clock.now()))
 

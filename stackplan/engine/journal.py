@@ -3,9 +3,12 @@
 A crash can tear the last line and nothing else; a disk that fills up loses no line that was written.
 """
 
+import contextlib
 import fcntl
 import json
 import os
+import threading
+import time
 from pathlib import Path
 
 from stackplan.engine.encoding import Malformed, decode, encode
@@ -18,11 +21,16 @@ FORMAT = "stackplan.journal/1"
 _FILE = "events.jsonl"
 # Of what one action prints: its head. The tail comes with the end of the step, the whole stays on the node.
 _OUTPUT_LIMIT = 256 * 1024
+_LOOK_S = 0.5
 
 
 def journal_path(state: Path, run: str) -> Path:
     """Return where the journal of a run stands, below the state folder."""
     return state / "runs" / run / _FILE
+
+
+class GoesOn(Exception):
+    """The controller that writes the journal lives."""
 
 
 class Journal:
@@ -41,6 +49,8 @@ class Journal:
             # For as long as this controller lives: others tell by it whether the run goes on (`goes_on`).
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._write({"format": FORMAT})
+            _sync(path.parent)
+            _sync(path.parent.parent)
         except OSError as error:
             self.close()
             raise unusable(path, error) from error
@@ -77,6 +87,59 @@ class Journal:
             self._file = -1
 
 
+class ResumedJournal(Journal):
+    """A journal that another controller began and this one goes on with; `events` is what it told until then."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the journal up; a torn last line is cut off first.
+
+        Raise GoesOn while its controller lives, Invalid where it is no journal or cannot be written.
+        """
+        self.path = path
+        self._printed = {}
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise unusable(path, error) from error
+        try:
+            _hold(self._file, path)
+            self.events = self._mended()
+        except OSError as error:
+            self.close()
+            raise unusable(path, error) from error
+        except BaseException:
+            self.close()
+            raise
+        for event in self.events:
+            if isinstance(event, OutputSeen):
+                key = (event.node, event.step)
+                self._printed[key] = self._printed.get(key, 0) + len(event.text)
+
+    def _mended(self) -> tuple[Event, ...]:
+        """Cut off a torn last line, begin what was not even begun, and return the events. Raise Invalid or OSError."""
+        os.ftruncate(self._file, self.path.read_bytes().rfind(b"\n") + 1)
+        if not os.fstat(self._file).st_size:
+            self._write({"format": FORMAT})
+        return read(self.path)
+
+
+def _hold(descriptor: int, path: Path) -> None:
+    """Take the flock of a journal that another controller began. Raise GoesOn where it is held.
+
+    Who only looks (`goes_on`) holds it for a moment, too.
+    """
+    until = time.monotonic() + _LOOK_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise GoesOn(str(path)) from None
+            threading.Event().wait(_LOOK_S / 20)
+        else:
+            return
+
+
 def goes_on(path: Path) -> bool:
     """Return whether the controller that writes this journal lives, by the flock that dies with it."""
     try:
@@ -92,6 +155,16 @@ def goes_on(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _sync(folder: Path) -> None:
+    """Have the names in a folder on the disk, where its filesystem can do that."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read(path: Path) -> tuple[Event, ...]:

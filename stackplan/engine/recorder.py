@@ -1,7 +1,7 @@
 """Where events go: redacted first, then kept, journalled and told, one at a time whichever thread they come from."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from stackplan.engine.fold import fold
 from stackplan.engine.journal import Journal
@@ -13,16 +13,23 @@ from stackplan.model.secret import Redactor
 
 
 class Recorder:
-    """The events of one run. A journal that cannot be written any longer does not lose them: they stay in memory."""
+    """The events of one run. A journal that cannot be written any longer does not lose them: they stay in memory.
+
+    `earlier` are those that an earlier controller of the run has journalled.
+    """
 
     def __init__(
-        self, redactor: Redactor, journal: Journal | None = None, on_event: Callable[[Event], None] | None = None
+        self,
+        redactor: Redactor,
+        journal: Journal | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        earlier: Iterable[Event] = (),
     ) -> None:
         self.redactor = redactor
         self._journal = journal
         self._on_event = on_event
         self._lock = threading.Lock()
-        self._events: list[Event] = []
+        self._events: list[Event] = [event for event in earlier if not isinstance(event, OutputSeen)]
         self._troubles: list[Diagnosis] = []
         self._ended = False
 

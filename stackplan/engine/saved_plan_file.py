@@ -16,6 +16,9 @@ _AGAIN = "make a new one with `stackplan plan PLAYBOOK -o FILE`"
 def is_plan_file(path: Path) -> bool:
     """Return whether a path leads to a saved plan; one that was damaged, or is of another version, is one, too."""
     try:
+        # A pipe would be waited for, and what was read of it would be gone.
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             begins = file.read(_SNIFFED_BYTES)
             if not begins.lstrip().startswith(b"{"):
@@ -87,6 +90,8 @@ def write_plan(path: Path, plan: SavedPlan) -> None:
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(encode(plan))
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(beside, path)  # noqa: PTH105 - `beside` is a text
         except BaseException:
             os.unlink(beside)  # noqa: PTH108 - as above

@@ -1,0 +1,81 @@
+"""`resume`: a run that its controller left, or that was stopped, is taken up again and brought to its end."""
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from stackplan.connection.failure import RunGoesOn
+from stackplan.engine.apply import Setting, begun, lock_owner, recording
+from stackplan.engine.journal import GoesOn, ResumedJournal, journal_path, read
+from stackplan.engine.past import pasts
+from stackplan.engine.perform import Run
+from stackplan.engine.recorder import Recorder
+from stackplan.engine.rollout import Connect, RollOut, Target
+from stackplan.model.event import Event, RunResumed, RunStarted
+from stackplan.model.report import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumption:
+    """Which run is taken up, and which steps may be run again although nobody knows how they ended."""
+
+    run: str
+    again: frozenset[str] = frozenset()
+
+
+def resume(
+    targets: Sequence[Target],
+    connect: Connect,
+    setting: Setting,
+    resumption: Resumption,
+    on_event: Callable[[Event], None] | None = None,
+) -> Report:
+    """Bring the run to its end and return the report of all of it; `targets` are those of the run.
+
+    Raise RunGoesOn while another controller works on it, Invalid when its journal cannot be gone on with.
+    """
+    run = resumption.run
+    path = journal_path(setting.state, run)
+    try:
+        journal = ResumedJournal(path)
+    except GoesOn:
+        raise RunGoesOn(run, _controller(read(path))) from None
+    events = journal.events
+    recorder = Recorder(setting.redactor, journal, on_event, events)
+    now = setting.clock.now()
+    first: RunStarted | RunResumed = RunResumed(
+        run=run,
+        nodes=tuple(target.node.name for target in targets),
+        time=now,
+        operator=setting.operator,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+    )
+    if not any(isinstance(event, RunStarted) for event in events):
+        # The first controller was killed before it could say what it was about: nothing was done.
+        first = begun(targets, setting, run, now)
+    with recording(recorder, journal, setting, first):
+        shared = Run(
+            id=run,
+            recorder=recorder,
+            clock=setting.clock,
+            stop=setting.stop,
+            reconnect_s=setting.reconnect_s,
+            again=resumption.again,
+            past=pasts(events),
+        )
+        owner = lock_owner(targets, setting, run, now)
+        RollOut(shared, connect, owner, parallel=setting.parallel).roll_out(
+            targets, targets[0].playbook.playbook.rollout
+        )
+    return recorder.report()
+
+
+def _controller(events: Iterable[Event]) -> str:
+    """Return who works on a run, by the last event that says so."""
+    latest = [event for event in events if isinstance(event, (RunStarted, RunResumed))][-1:]
+    for event in latest:
+        if event.pid is not None:
+            return f"process {event.pid} on {event.host or 'another host'}"
+    return "another controller"
