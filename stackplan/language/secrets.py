@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.playbook import Playbook, SecretSource
-from stackplan.model.secret import Secret, passwords
+from stackplan.model.secret import SHORTEST_SECRET, Secret, passwords
 
 _COMMAND_S = 60.0
 _LARGEST = 64 * 1024
@@ -52,6 +52,8 @@ class Secrets:
             text = _command_text(name, origin, self.environment)
         if not text:
             raise _missing(name, origin, "what was read is empty", None)
+        if len(text.strip()) < SHORTEST_SECRET:
+            raise _too_short(name, origin)
         return text
 
 
@@ -78,6 +80,14 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _texts(item)
+
+
+def _too_short(name: str, origin: SecretSource) -> Invalid:
+    """Return the refusal of what cannot be kept out of sight: it stands in every text by chance."""
+    summary = f"the secret `{name}` is too short to be kept out of sight"
+    expected = f"at least {SHORTEST_SECRET} characters: a shorter text stands in other words, and is soon guessed"
+    remedy = f"use a longer one, or take `secret: true` from `{name}` if it is none"
+    return Invalid([Diagnosis(summary=summary, expected=expected, at=origin.at, remedy=remedy)])
 
 
 def _missing(name: str, origin: SecretSource, reason: str, remedy: str | None) -> Invalid:

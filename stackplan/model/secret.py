@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 MASK = "***"
+SHORTEST_SECRET = 4
+"""Characters of the shortest text that is replaced wherever it stands. A shorter one stands in most words by chance."""
 
 # User and password of an address. A password that holds a slash, which no address may, is one all the same.
 _CREDENTIALS = re.compile(
@@ -136,18 +138,25 @@ class Redactor:
     """Replaces the given secrets by `***` wherever they stand in a text.
 
     `forms` are the texts that are replaced, longest first. Of a base64 text that holds one of `cores` nothing is left:
-    its first and last characters would tell a part of the secret.
+    its first and last characters would tell a part of the secret. A secret of fewer than SHORTEST_SECRET characters
+    (only a password in an address can be one) is replaced where it is a word of its own, and not inside others.
     """
 
     secrets: frozenset[str] = frozenset()
     forms: tuple[str, ...] = field(init=False, repr=False, default=())
     cores: tuple[str, ...] = field(init=False, repr=False, default=())
+    _words: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
     _texts: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     _grams: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
 
     def __post_init__(self) -> None:
-        # A secret of several lines is also echoed line by line.
-        texts = {part for secret in self.secrets for part in (secret, *secret.splitlines()) if part.strip()}
+        # A secret of several lines is also echoed line by line. A line such as `}` gives nothing away.
+        parts = {part for secret in self.secrets for part in (secret, *secret.splitlines())}
+        texts = {part for part in parts if len(part.strip()) >= SHORTEST_SECRET}
+        short = sorted(secret for secret in self.secrets if 0 < len(secret.strip()) < SHORTEST_SECRET)
+        if short:
+            pattern = "|".join(re.escape(secret) for secret in sorted(short, key=len, reverse=True))
+            object.__setattr__(self, "_words", re.compile(rf"(?<![^\W_])(?:{pattern})(?![^\W_])"))
         for name, variants in (("forms", _forms), ("cores", _cores)):
             found = {form for text in texts for form in variants(text) if form}
             object.__setattr__(self, name, tuple(sorted(found, key=lambda form: (-len(form), form))))
@@ -157,6 +166,8 @@ class Redactor:
         object.__setattr__(self, "_grams", frozenset(grams))
 
     def text(self, text: str) -> str:
+        if self._words is not None:
+            text = self._words.sub(MASK, text)
         if not self.forms:
             return text
         for form in self.forms:

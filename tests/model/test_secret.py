@@ -123,3 +123,18 @@ def test_a_masked_line_keeps_its_columns():
     assert without_passwords(line) == 'index_url: "https://***@host/simple"  # git@host'
     assert masked("https://h/?token=abc&x") == "https://h/?token=***&x"
     assert len(masked(line)) == len(line)
+
+
+def test_a_short_password_is_replaced_where_it_is_a_word_and_leaves_other_words_alone():
+    redactor = Redactor(frozenset({"to", "a1"}))
+    assert redactor.text("torch from http://ops:to@index/cu130, a1b2 a1") == (
+        "torch from http://ops:***@index/cu130, a1b2 ***"
+    )
+
+
+def test_a_line_of_a_long_secret_that_says_nothing_is_not_replaced():
+    secret = '{\n  "key": "hunter2-hunter2"\n}'
+    redactor = Redactor(frozenset({secret}))
+    assert redactor.text('{"name": "torch"}') == '{"name": "torch"}'
+    assert redactor.text(f"a {secret} z") == "a *** z"
+    assert "hunter2" not in redactor.text('  "key": "hunter2-hunter2"')
