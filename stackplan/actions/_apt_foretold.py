@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackplan.actions._target import told
+from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 
 _WHY = "it depends on what the packages bring along"
@@ -16,11 +17,6 @@ class AptRequest:
     install: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
     hold: tuple[str, ...] = ()
-
-    @property
-    def plain(self) -> dict[str, Plain]:
-        """The request as the query `apt_simulation` takes it in `after`."""
-        return {"install": list(self.install), "remove": list(self.remove)}
 
 
 def simulation_changes(answer: Answer) -> dict[str, tuple[str | None, str | None]]:
@@ -41,6 +37,14 @@ def installed_packages(about: Mapping[str, Plain]) -> dict[str, str]:
 def held_packages(about: Mapping[str, Plain]) -> tuple[str, ...]:
     held = about.get("held")
     return tuple(str(name) for name in held) if isinstance(held, list) else ()
+
+
+def foretold_record(about: Mapping[str, Plain]) -> Mapping[str, Value] | None:
+    """Return what earlier steps are foretold to change, as the query `apt_simulation` takes it in `after`, or None."""
+    foretold = about.get("foretold")
+    if not isinstance(foretold, dict):
+        return None
+    return {"changes": {name: _text(version) for name, version in foretold.items()}, "held": held_packages(about)}
 
 
 def foretell_packages(
@@ -78,12 +82,13 @@ def _listing(
     # apt takes a hold away from what it changes.
     held = {name for name in held_packages(about) if name not in changes} | set(request.hold)
     earlier = about.get("foretold")
-    requests: list[Plain] = [*(earlier if isinstance(earlier, list) else []), request.plain]
+    foretold: dict[str, Plain] = {**(earlier if isinstance(earlier, dict) else {})}
+    foretold.update({name: after for name, (_, after) in changes.items()})
     return {
         **about,
         "packages": dict(packages.items()),
         "held": [*sorted(held & set(packages))],
-        "foretold": requests,
+        "foretold": foretold,
     }
 
 

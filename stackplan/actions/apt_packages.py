@@ -8,6 +8,7 @@ from stackplan.actions._apt_failures import explain_apt_failure, explain_simulat
 from stackplan.actions._apt_foretold import (
     AptRequest,
     foretell_packages,
+    foretold_record,
     held_packages,
     installed_packages,
     simulation_changes,
@@ -140,17 +141,12 @@ class AptPackages(ActionKind):
         """Return the question what apt would do, on top of what earlier steps are foretold to have it do."""
         if not (self.request.install or self.request.remove) or _dpkg(facts).get("apt_get") is None:
             return None
-        earlier = _dpkg(facts).get("foretold")
         asked: dict[str, Value] = {
             "install": self.request.install,
             "remove": self.request.remove,
             "update": self.update,
             "options": (),
-            "after": tuple(
-                {key: tuple(map(str, value)) for key, value in it.items() if isinstance(value, list)}
-                for it in (earlier if isinstance(earlier, list) else [])
-                if isinstance(it, dict)
-            ),
+            "after": foretold_record(_dpkg(facts)),
         }
         return Query("apt_simulation", asked)
 

@@ -1,10 +1,10 @@
 """What apt would do to a node, from `apt-get -s`: the exact changes, or why it cannot. Nothing on the node changes.
 
-Asked with `{"install": ["foo", "bar=1.0"], "remove": ["baz"], "update": false, "options": [], "after": []}`. All of it
-goes into one transaction; what is to be removed and is not there is left out. With `update` the package lists are
+Asked with `{"install": ["foo", "bar=1.0"], "remove": ["baz"], "update": false, "options": [], "after": null}`. All of
+it goes into one transaction; what is to be removed and is not there is left out. With `update` the package lists are
 fetched into a folder of their own, which is removed again. `options` are further words for apt-get
-(`--no-install-recommends`). `after` holds earlier requests, `{"install", "remove"}` each, that are taken for done:
-their own changes are not told again.
+(`--no-install-recommends`). `after` is what earlier steps are foretold to change: `{"changes": {name: version or null},
+"held": [names]}`; apt is then shown dpkg's record as it will be.
 
 Answered with `{"changes": {name: {"before", "after"}}, "problems": ["…"], "available": {name: {"candidate",
 "versions"}}, "fetch_problems": ["…"]}`. `changes` is empty where there are problems. `after` null means removed.
@@ -16,88 +16,69 @@ import glob
 import os
 import shutil
 import tempfile
-from typing import Any, Mapping
+from typing import Any, Collection, Mapping
 
 from stackplan.node.context import Context
 from stackplan.node.queries import _apt
 from stackplan.node.queries._dpkg import packages
+from stackplan.node.queries._foretold_status import foretold_status
 
 LISTS = "/var/lib/apt/lists"
 
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
-    rows = packages(context)["packages"]
-    if not arguments.get("update"):
-        return _simulated(arguments, context, rows, [], [])
     folder = tempfile.mkdtemp(prefix="stackplan-apt-")
+    # apt fetches as a user of its own, who has to get there.
+    os.chmod(folder, 0o755)  # noqa: S103 - package lists are no secret
     try:
-        options, says = _fetched(context, folder)
-        return _simulated(arguments, context, rows, options, says)
+        options, says = _fetched(context, folder) if arguments.get("update") else ([], [])
+        found = packages(context)
+        installed = set(found["packages"])
+        after = arguments.get("after")
+        if after:
+            installed = _installed_after(installed, after["changes"])
+            record = os.path.join(folder, "status")
+            with open(record, "w", encoding="utf-8") as writer:
+                writer.write(foretold_status(context, after, found["architecture"], options))
+            # What apt makes of a record that is not the node's must not stay in the node's cache.
+            options += ["-o", f"Dir::State::status={record}", "-o", "Dir::Cache::pkgcache="]
+        return {**_simulated(arguments, context, installed, options), "fetch_problems": says}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _simulated(
-    arguments: Mapping[str, Any], context: Context, rows: Mapping[str, Any], where: list[str], says: list[str]
+    arguments: Mapping[str, Any], context: Context, installed: Collection[str], options: list[str]
 ) -> dict[str, Any]:
-    options = [*where, *map(str, arguments.get("options") or [])]
-    before = _words(arguments.get("after") or [], rows)
-    asked = [*(arguments.get("after") or []), arguments]
     install = [str(word) for word in arguments.get("install") or []]
-    told: dict[str, Any] = {"changes": {}, "problems": [], "fetch_problems": says}
-    told["available"] = _apt.policy(context, [word.partition("=")[0] for word in install], where)
+    remove = [str(name) for name in arguments.get("remove") or [] if name in installed]
+    names = [word.partition("=")[0] for word in install]
+    told: dict[str, Any] = {"changes": {}, "problems": [], "available": _apt.policy(context, names, options)}
     # Of a name that it does not know apt would make a pattern, and install whatever matches.
-    strange = [word for word in install if not _known(word, told["available"])]
+    strange = [name for name in names if not _known(name, told["available"])]
     if strange:
-        return {**told, "problems": [f"Unable to locate package {word.partition('=')[0]}" for word in strange]}
-    ran = _apt.simulate(context, _words(asked, rows), options)
+        return {**told, "problems": [f"Unable to locate package {name}" for name in strange]}
+    words = [*install, *(f"{name}-" for name in remove)]
+    ran = _apt.simulate(context, words, [*options, *map(str, arguments.get("options") or [])])
     problems = _apt.problems(ran)
-    if problems:
-        return {**told, "problems": problems}
-    changes = _apt.parse_changes(ran.text())
-    if before:
-        earlier = _apt.simulate(context, before, options)
-        problems = _apt.problems(earlier)
-        if problems:
-            return {**told, "problems": problems}
-        changes = _on_top(changes, _apt.parse_changes(earlier.text()))
-    return {**told, "changes": changes}
+    return {**told, "problems": problems, "changes": {} if problems else _apt.parse_changes(ran.text())}
 
 
-def _known(word: str, available: Mapping[str, Any]) -> bool:
-    name = word.partition("=")[0]
+def _installed_after(installed: Collection[str], changes: Mapping[str, Any]) -> set[str]:
+    return {*installed, *(name for name, version in changes.items() if version)} - {
+        name for name, version in changes.items() if not version
+    }
+
+
+def _known(name: str, available: Mapping[str, Any]) -> bool:
     # apt-cache leaves the node's own architecture out of a name.
     return name in available or name.partition(":")[0] in available
-
-
-def _words(requests: list[Any], rows: Mapping[str, Any]) -> list[str]:
-    """Return one transaction for several requests, the later of two that name the same package."""
-    words: dict[str, str] = {}
-    for request in requests:
-        words.update({name: f"{name}-" for name in map(str, request.get("remove") or []) if name in rows})
-        words.update({str(word).partition("=")[0]: str(word) for word in request.get("install") or []})
-    return list(words.values())
-
-
-def _on_top(changes: dict[str, Any], earlier: dict[str, Any]) -> dict[str, Any]:
-    """Return what is changed once `earlier` is done."""
-    found = {}
-    for name in {**earlier, **changes}:
-        now, then = changes.get(name), earlier.get(name)
-        # What only the earlier requests change is undone by the later ones.
-        before = then["after"] if then else changes[name]["before"]
-        after = now["after"] if now else earlier[name]["before"]
-        if before != after or not then:
-            found[name] = {"before": before, "after": after}
-    return found
 
 
 def _fetched(context: Context, folder: str) -> tuple[list[str], list[str]]:
     """Fetch the package lists into `folder`; return the options that make apt use them, and what went wrong."""
     lists = os.path.join(folder, "lists")
     os.makedirs(os.path.join(lists, "partial"))
-    # apt fetches as a user of its own, who has to get there.
-    os.chmod(folder, 0o755)  # noqa: S103 - package lists are no secret
     for path in glob.glob(os.path.join(context.rooted(LISTS), "*")):
         # What has not changed on the server is then not fetched again.
         if os.path.isfile(path) and os.path.basename(path) != "lock" and os.access(path, os.R_OK):
