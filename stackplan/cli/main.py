@@ -21,6 +21,7 @@ COMMANDS = {
     "runs": "List the runs that were made from here.",
     "show": "Show what a run came to, or goes through now.",
     "resume": "Take a run up again that its controller left, or that stopped.",
+    "rollback": "Put back what a run wrote on its nodes, and prove that it is as it was.",
     "unlock": "Say who holds a node, and break its lock when told to.",
     "report": "Write a page about a run, for people who were not there.",
     "history": "Tell what was applied to a node, as the node remembers it.",

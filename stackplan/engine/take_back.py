@@ -6,6 +6,7 @@ What was written is what the node tells, never what a controller remembers: a ru
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.job_name import job_name
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.snapshots import rows, snapshots_query
@@ -63,9 +64,9 @@ class TakenBack:
         )
 
 
-def look(run: str, users: Collection[str | None], node: NodeAtWork) -> TakenBack:
+def look(run: str, users: Collection[str | None], inquiry: Inquiry) -> TakenBack:
     """Return what there is to take back of a run, each thing with what putting it back would change."""
-    facts = node.inquiry.ask_again([snapshots_query(run, user, things=True) for user in users])
+    facts = inquiry.ask_again([snapshots_query(run, user, things=True) for user in users])
     return _read(run, users, facts, facts)
 
 

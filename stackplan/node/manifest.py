@@ -17,7 +17,7 @@ import re
 import stat
 from typing import Any, Callable, Iterable, Iterator, List
 
-from stackplan.node.queries.records import recorded_rows
+from stackplan.node.record import recorded_rows
 
 DIGEST_LIMIT = 1024 * 1024
 PATH, TYPE, MODE, UID, GID, SIZE, MTIME, INODE, MARK = range(9)

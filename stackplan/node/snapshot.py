@@ -14,6 +14,7 @@ that is another filesystem, inside it, `.stackplan-RUN-KEY`.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -216,6 +217,18 @@ class Snapshot:
         return brief(differing) if differing else None
 
 
+@contextlib.contextmanager
+def held(state: str) -> Iterator[None]:
+    """Hold the user's snapshots on this node: a job that outlived its controller may still be putting things back."""
+    os.makedirs(os.path.join(state, "snapshots"), mode=0o700, exist_ok=True)
+    lock = os.open(os.path.join(state, "snapshots", ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def state_of_node() -> str:
     """Return the folder below which this user's snapshots lie."""
     from stackplan.node.spool import state_folder  # noqa: PLC0415 - nothing else here needs the spool
@@ -286,14 +299,14 @@ def replaced(clone: str) -> str:
 
 def packages(environment: str) -> dict[str, str]:
     """Return name and version of what is installed, as the folders of the metadata are named."""
-    from stackplan.node.queries.distributions import metadata_folders, named_by_folder  # noqa: PLC0415 - a heavy module
-
     found: dict[str, str] = {}
     library = os.path.join(environment, "lib")
     for python in _listed(library):
-        for folder in metadata_folders(os.path.join(library, python, "site-packages")):
-            name, version = named_by_folder(folder)
-            found[name.lower()] = version
+        for folder in _listed(os.path.join(library, python, "site-packages")):
+            stem, _, kind = folder.rpartition(".")
+            if kind == "dist-info" and not folder.startswith("~"):
+                name, _, version = stem.partition("-")
+                found[name.replace("_", "-").lower()] = version
     return found
 
 

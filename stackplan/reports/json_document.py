@@ -109,6 +109,7 @@ def _action(action: ActionReport) -> Document:
         "ending": action.ending,
         "output_tail": action.output_tail,
         "attempts": action.attempts,
+        "writes": [{"kind": it.kind.value, "path": it.path, "user": it.user} for it in action.writes],
     }
 
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import csv
 import os
-from typing import Any, Iterator
+from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries import _environment
 from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
+from stackplan.node.record import recorded_rows
 
 SHOWN = 10
 _STREWN_FOLDERS = ("tests", "test", "docs", "doc", "examples", "example", "benchmarks", "benchmark")
@@ -141,16 +142,6 @@ class Walk:
     def _found(self, kind: str, distribution: str, path: str, detail: str | None = None) -> None:
         row = {"distribution": distribution, "path": _shown(path), "detail": detail}
         self._findings.setdefault(kind, []).append(row)
-
-
-def recorded_rows(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield path, digest and size of the files that a RECORD names, compiled ones left out. Raise csv.Error."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    # Splitting at commas is right, and fast, for all but the few paths that hold a comma or a quote.
-    rows = list(csv.reader(lines)) if '"' in text else [line.rsplit(",", 2) for line in lines]
-    for row in rows:
-        if len(row) == 3 and not row[0].endswith(("/", ".pyc")) and "__pycache__/" not in row[0]:
-            yield row[0], row[1], row[2]
 
 
 def strewn(path: str) -> bool:

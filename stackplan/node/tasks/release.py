@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackplan.node.snapshot import Refused, Snapshot, place
+from stackplan.node.snapshot import Refused, Snapshot, held, place
 
 
 def perform(arguments: dict[str, Any]) -> int:
@@ -15,9 +15,10 @@ def perform(arguments: dict[str, Any]) -> int:
     for thing in arguments["things"]:
         snapshot = Snapshot(arguments["state"], arguments["run"], thing["kind"], place(thing["kind"], thing["path"]))
         try:
-            if not snapshot.restored and snapshot.unchanged():
-                snapshot.discard()
-                print(f"{snapshot.path} was not changed; its snapshot was removed", flush=True)
+            with held(arguments["state"]):
+                if not snapshot.restoring and snapshot.unchanged():
+                    snapshot.discard()
+                    print(f"{snapshot.path} was not changed; its snapshot was removed", flush=True)
         except (Refused, OSError) as error:
             print(f"the snapshot of {snapshot.path} stays: {error}", flush=True)
     return 0

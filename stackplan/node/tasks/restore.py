@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackplan.node.restoration import restore
-from stackplan.node.snapshot import Refused, all_snapshots, state_of_node
+from stackplan.node.snapshot import Refused, all_snapshots, held, state_of_node
 
 
 def perform(arguments: dict[str, Any]) -> int:
@@ -13,8 +13,14 @@ def perform(arguments: dict[str, Any]) -> int:
 
     Exit status 1: something was not put back, or it is not proven that it is what it was; the others are all the same.
     """
+    state = state_of_node()
+    with held(state):
+        return _restore_all(state, arguments["run"])
+
+
+def _restore_all(state: str, run: str) -> int:
     status = 0
-    for snapshot in all_snapshots(arguments.get("state") or state_of_node(), arguments["run"]):
+    for snapshot in all_snapshots(state, run):
         if snapshot.told() is None:
             # Killed while it was taken: the action had not begun, so there is nothing to put back.
             snapshot.discard()

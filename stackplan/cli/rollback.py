@@ -1,0 +1,182 @@
+"""`stackplan rollback`: show what a run wrote, ask, put it back, and prove that it is as it was."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from stackplan.cli.ending import end
+from stackplan.cli.failure import INTERRUPTED
+from stackplan.cli.interrupt import stopping
+from stackplan.cli.login import login_name
+from stackplan.cli.named_nodes import named_nodes
+from stackplan.cli.output import form_option, say, say_on_terminal
+from stackplan.cli.progress import progress
+from stackplan.cli.run_folder import KeptRun, kept_run
+from stackplan.cli.selection import ACCEPT_NEW, PARALLEL, reconnect_option
+from stackplan.connection.connect import connect
+from stackplan.connection.failure import ConnectionFailure, RunGoesOn
+from stackplan.connection.options import ConnectOptions
+from stackplan.connection.session import Session
+from stackplan.engine.apply import Setting, kept_plan
+from stackplan.engine.clock import SystemClock
+from stackplan.engine.consult import Survey
+from stackplan.engine.rollback import Undo, acted, foresee, roll_back, undo
+from stackplan.engine.saved_plan import node_of
+from stackplan.engine.saved_plan_file import read_plan
+from stackplan.engine.state_folder import state_folder
+from stackplan.engine.stop import Stop
+from stackplan.engine.take_back import TakenBack, Thing
+from stackplan.language.pattern import narrow
+from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.event import RunStarted
+from stackplan.model.node import Inventory, Node
+from stackplan.model.secret import Redactor
+from stackplan.reports.safe import safe
+from stackplan.reports.wording import change_text, counted
+
+MOST_CHANGES = 20
+
+
+@click.command("rollback")
+@click.argument("run")
+@click.option("-l", "--limit", multiple=True, metavar="PATTERN", help="Only those of the run's nodes.")
+@click.option(
+    "-i",
+    "--inventory",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="How the nodes are reached; else as they were when the run began.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
+@ACCEPT_NEW
+@PARALLEL
+@reconnect_option
+@form_option("text", "json")
+def command(
+    *,
+    run: str,
+    limit: tuple[str, ...],
+    inventory: Path | None,
+    yes: bool,
+    accept_new: bool,
+    parallel: int,
+    reconnect_s: float,
+    form: str,
+) -> int:
+    """Put back what RUN wrote on its nodes: an id from `stackplan runs`, a part that no other run has, or `last`.
+
+    Environments and files are put back from the snapshots that the run made ahead of its actions, and proven to be what
+    they were. What scripts and other actions did is named, and stays. Exit status 0 only when all of it is proven.
+    """
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Invalid([_nobody_to_ask(run)])
+    kept = kept_run(run)
+    if kept.going_on:
+        raise RunGoesOn(kept.run, "its controller")
+    undos = _undos(kept, inventory, limit)
+
+    def reach(node: Node) -> Session:
+        return connect(node, ConnectOptions(accept_new=accept_new))
+
+    redactor = Redactor()
+    if not yes:
+        say_on_terminal(f"Asking {counted(len(undos), 'node')}…")
+        survey = Survey(redactor=redactor, clock=SystemClock(), parallel=parallel)
+        say("\n".join(_preview(undos, foresee(undos, reach, survey))))
+        if not click.confirm(f"Put this back on {counted(len(undos), 'node')}?", default=False, err=True):
+            say("Nothing was done.")
+            return INTERRUPTED
+    stop = Stop()
+    setting = Setting(
+        state=state_folder(os.environ),
+        redactor=redactor,
+        operator=login_name(),
+        clock=SystemClock(),
+        stop=stop,
+        parallel=parallel,
+        reconnect_s=reconnect_s,
+    )
+    terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    with stopping(stop):
+        with progress(terminal=terminal, write=say) as show:
+            report = roll_back(undos, reach, setting, show)
+        say()
+        return end(report, form)
+
+
+def _nobody_to_ask(run: str) -> Diagnosis:
+    return Diagnosis(
+        summary="there is no terminal to ask on whether this should be put back",
+        remedy=f"look at `stackplan show {run}` first, then add `--yes`",
+    )
+
+
+def _undos(kept: KeptRun, inventory: Path | None, limit: Sequence[str]) -> tuple[Undo, ...]:
+    """Return what there is to take back, node by node. Raise Invalid where that is nothing, or nodes are not known."""
+    begun = next(event for event in kept.events if isinstance(event, RunStarted))
+    if begun.command == "rollback":
+        summary = f"run {kept.run} is a rollback itself"
+        raise Invalid([Diagnosis(summary=summary, remedy="apply the playbook again to have its state back")])
+    done = acted(kept.events)
+    if not done:
+        raise Invalid(
+            [Diagnosis(summary=f"run {kept.run} started no action on any node: there is nothing to put back")]
+        )
+    nodes = _nodes(kept, tuple(done), inventory)
+    if limit:
+        nodes = narrow(_inventory(nodes), nodes, tuple(limit))
+    return tuple(undo(node, begun.playbook, kept.run, done[node.name]) for node in nodes if node.name in done)
+
+
+def _inventory(nodes: Sequence[Node]) -> Inventory:
+    """Return an inventory of these nodes alone, for patterns to be understood."""
+    groups = dict.fromkeys(group for node in nodes for group in node.groups)
+    members = {group: tuple(node.name for node in nodes if group in node.groups) for group in groups}
+    return Inventory(path=None, nodes={node.name: node for node in nodes}, groups=members)
+
+
+def _nodes(kept: KeptRun, names: tuple[str, ...], inventory: Path | None) -> tuple[Node, ...]:
+    """Return the nodes on which the run acted, and how they are reached: as its plan has it, unless told otherwise."""
+    plan = kept_plan(kept.path)
+    if inventory is None and plan.is_file():
+        found = tuple(node_of(planned) for planned in read_plan(plan).nodes)
+        return tuple(node for node in found if node.name in names)
+    return named_nodes(names, inventory, Path.cwd())
+
+
+def _preview(undos: Sequence[Undo], found: Mapping[str, TakenBack | ConnectionFailure]) -> list[str]:
+    """Return what would be put back on each node, and what cannot be."""
+    lines: list[str] = []
+    for target in undos:
+        told = found[target.node.name]
+        lines.append(safe(target.node.name))
+        if isinstance(told, ConnectionFailure):
+            lines.append(f"  ? cannot be asked: {safe(str(told))}")
+            continue
+        if told.trouble is not None:
+            lines.append(f"  ✘ {safe(told.trouble)}")
+        for thing in told.things:
+            lines += _thing(thing)
+        known = {step for thing in told.things for step in thing.steps}
+        for step, done in target.done.items():
+            if step not in known and not done.writes:
+                lines.append(f"  · {safe(step)}: what `{safe(done.action.kind)}` did is not taken back")
+    return lines
+
+
+def _thing(thing: Thing) -> list[str]:
+    steps = f" ({', '.join(safe(step) for step in thing.steps)})"
+    if thing.why is not None:
+        return [f"  ✘ {safe(thing.why)}{steps}"]
+    if not thing.changes:
+        return [f"  ✔ {safe(thing.path)} is as it was before the run{steps}"]
+    lines = [f"  ↩ {safe(thing.path)}{steps}"]
+    lines += [f"      {change_text(change)}" for change in thing.changes[:MOST_CHANGES]]
+    if len(thing.changes) > MOST_CHANGES:
+        lines.append(f"      and {len(thing.changes) - MOST_CHANGES} more")
+    if thing.later:
+        lines.append(f"      written since by {', '.join(thing.later)}, which is taken back with it")
+    return lines

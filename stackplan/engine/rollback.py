@@ -1,0 +1,192 @@
+"""`rollback`: what a run wrote on its nodes is put back, as a run of its own, and proven to be as it was before."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from stackplan.connection.failure import ConnectionFailure
+from stackplan.engine.apply import Setting, begun, lock_owner, recording
+from stackplan.engine.bind import BoundPlaybook
+from stackplan.engine.consult import Survey, consult
+from stackplan.engine.inquiry import Inquiry
+from stackplan.engine.journal import Journal, journal_path
+from stackplan.engine.node_session import NodeSession
+from stackplan.engine.output import Output
+from stackplan.engine.perform import NodeAtWork, Run
+from stackplan.engine.recorder import Recorder
+from stackplan.engine.rollout import Connect, RollOut, Target
+from stackplan.engine.run_id import run_id
+from stackplan.engine.state_folder import private_folder
+from stackplan.engine.take_back import TakenBack, look, take_back
+from stackplan.model.change import Change
+from stackplan.model.event import Event, OutputSeen, StepEnded, StepStarted
+from stackplan.model.node import Node
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
+from stackplan.model.playbook import Playbook, Rollout
+from stackplan.model.report import ActionReport, NodeReport, PlaybookIdentity, Report, StepReport
+from stackplan.model.written import Written
+
+
+@dataclass(slots=True)
+class Acted:
+    """A step whose action a run started on a node. `changed` is False where it is known to have changed nothing."""
+
+    action: ActionReport
+    writes: tuple[Written, ...] = ()
+    changed: bool = True
+
+
+def acted(events: Iterable[Event]) -> dict[str, dict[str, Acted]]:
+    """Return by node, in the order in which they ran, the steps whose actions the run started. Pure."""
+    found: dict[str, dict[str, Acted]] = {}
+    for event in events:
+        match event:
+            case StepStarted():
+                steps = found.setdefault(event.node, {})
+                before = steps.pop(event.step, None)
+                writes = dict.fromkeys((*(before.writes if before else ()), *event.action.writes))
+                steps[event.step] = Acted(event.action, tuple(writes))
+            case StepEnded() if event.step.id in found.get(event.node, {}):
+                unsure = event.step.reason in (Reason.LOST, Reason.INTERRUPTED, Reason.TIMEOUT)
+                found[event.node][event.step.id].changed = unsure or bool(event.step.changes)
+            case _:
+                pass
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Undo(Target):
+    """A node and what the run `of` did there."""
+
+    of: str = ""
+    done: Mapping[str, Acted] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        return tuple(self.done)
+
+    @property
+    def users(self) -> tuple[str | None, ...]:
+        """Those as whom something was written; whoever connects where that is not known."""
+        found = dict.fromkeys(it.user for step in self.done.values() for it in step.writes)
+        return tuple(found) or (None,)
+
+
+def undo(node: Node, playbook: PlaybookIdentity, of: str, done: Mapping[str, Acted]) -> Undo:
+    """Return what there is to do on a node; of the playbook nothing is needed but what it is called."""
+    stand_in = Playbook(
+        name=playbook.name,
+        path=playbook.path,
+        sha256=playbook.sha256,
+        revision=playbook.revision,
+        nodes=(),
+        steps=(),
+        variables={},
+        # One node that cannot be taken back says nothing against the others.
+        rollout=Rollout(max_failures=1_000_000),
+    )
+    return Undo(node, BoundPlaybook(playbook=stand_in, preconditions=(), steps=()), of=of, done=done)
+
+
+def foresee(undos: Sequence[Undo], connect: Connect, survey: Survey) -> dict[str, TakenBack | ConnectionFailure]:
+    """Return by node what would be put back, or why that is not known; changes nothing."""
+
+    def work(target: Target, session: NodeSession) -> TakenBack:
+        assert isinstance(target, Undo)
+        return look(target.of, target.users, Inquiry(target.node.name, session, survey.clock))
+
+    return consult(undos, connect, survey, work)
+
+
+def roll_back(
+    undos: Sequence[Undo], connect: Connect, setting: Setting, on_event: Callable[[Event], None] | None = None
+) -> Report:
+    """Put back what the run wrote on its nodes and return the report. Raise Invalid when no journal can be begun."""
+    started = setting.clock.now()
+    run = run_id(started)
+    private_folder(setting.state)
+    path = journal_path(setting.state, run)
+    private_folder(path.parent)
+    journal = Journal(path)
+    recorder = Recorder(setting.redactor, journal, on_event)
+    first = replace(begun(undos, setting, run, started), command="rollback")
+    with recording(recorder, journal, setting, first):
+        shared = Run(id=run, recorder=recorder, clock=setting.clock, stop=setting.stop, reconnect_s=setting.reconnect_s)
+        owner = lock_owner(undos, setting, run, started)
+        _RollBack(shared, connect, owner, parallel=setting.parallel).roll_out(undos, undos[0].playbook.playbook.rollout)
+    return recorder.report()
+
+
+class _RollBack(RollOut):
+    """A rollout that takes back rather than applies."""
+
+    def carry_out(self, target: Target, node: NodeAtWork) -> tuple[NodeReport, Mapping[str, StepOutcome]]:
+        assert isinstance(target, Undo)
+        output = Output(node.run.recorder.redactor, lambda text: _say(text, target, node))
+        try:
+            taken = take_back(target.of, target.users, node, 1, output.feed)
+        except ConnectionFailure as error:
+            message = f"whether everything was put back is not known: {error}"
+            report = NodeReport(
+                node=node.name, outcome=NodeOutcome.LOST, reason=Reason.LOST, message=message, remedy=error.remedy
+            )
+            return report, {}
+        output.end()
+        steps = step_reports(target, taken)
+        for step in steps:
+            node.run.recorder.record(StepEnded(node=node.name, step=step, time=node.run.clock.now()))
+        return node_report(target, taken, steps), {step.id: step.outcome for step in steps}
+
+
+def _say(text: str, target: Undo, node: NodeAtWork) -> None:
+    step = next(iter(target.done), "rollback")
+    node.run.recorder.record(OutputSeen(node=node.name, step=step, text=text, time=node.run.clock.now()))
+
+
+def step_reports(target: Undo, taken: TakenBack) -> tuple[StepReport, ...]:
+    """Return what became of each step: taken back, not to be taken back, or not proven. Pure."""
+    told: set[Change] = set()
+    found = []
+    for step, done in target.done.items():
+        things = [it for it in taken.things if step in it.steps]
+        faults = [it.why for it in things if it.why is not None]
+        changes = tuple(change for it in things for change in it.changes if change not in told)
+        told.update(changes)
+        report = StepReport(id=step, outcome=StepOutcome.ROLLED_BACK, changes=changes)
+        if faults or (taken.trouble is not None and done.writes):
+            message = "; ".join(faults) or taken.trouble
+            report = replace(report, outcome=StepOutcome.FAILED, reason=Reason.ACTION, message=message, changes=())
+        elif not things:
+            report = _without_snapshot(report, done)
+        else:
+            report = replace(report, message=f"{', '.join(it.path for it in things)} as before the run")
+        found.append(report)
+    return tuple(found)
+
+
+def _without_snapshot(report: StepReport, done: Acted) -> StepReport:
+    if not done.writes:
+        message = f"what `{done.action.kind}` did is not taken back: nothing tells what it was before"
+        return replace(report, outcome=StepOutcome.SKIPPED, message=message)
+    if not done.changed:
+        return replace(report, outcome=StepOutcome.SKIPPED, message="it had changed nothing")
+    paths = ", ".join(it.path for it in done.writes)
+    message = f"there is no snapshot of {paths} any more: of each thing the last three are kept"
+    return replace(report, outcome=StepOutcome.FAILED, reason=Reason.ACTION, message=message)
+
+
+def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> NodeReport:
+    """Return how a node ended; what failed is said first, with where the clone lies. Pure."""
+    name = target.node.name
+    failed = next((step for step in steps if step.outcome is StepOutcome.FAILED), None)
+    if taken.proven and failed is None:
+        message = None if taken.things else f"run {target.of} left nothing here that could be taken back"
+        return NodeReport(node=name, outcome=NodeOutcome.OK, message=message)
+    why = "; ".join(taken.faults) or (failed.message if failed is not None else "")
+    return NodeReport(
+        node=name,
+        outcome=NodeOutcome.FAILED,
+        stopped_at=None if failed is None else failed.id,
+        reason=Reason.ACTION,
+        message=f"THE ROLLBACK FAILED: {why}",
+        remedy=f"Look at it on the node; `stackplan rollback {target.of}` tries again.",
+    )
