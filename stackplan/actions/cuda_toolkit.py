@@ -4,6 +4,8 @@ import enum
 import re
 from dataclasses import dataclass
 
+from stackplan.actions import _toolkit_apt
+from stackplan.actions._apt_foretold import simulation_changes
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import told
 from stackplan.actions._toolkit_failures import explain_toolkit_failure
@@ -12,6 +14,7 @@ from stackplan.actions.download import read_sha256
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State, differences
 from stackplan.model.condition import Condition
+from stackplan.model.debian_package import DPKG_QUERY, dpkg_state
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Known, Query, Unknown
 from stackplan.model.job import Job, Task
@@ -32,8 +35,8 @@ class CudaToolkit(ActionKind):
     """Installs a toolkit from NVIDIA's runfile or its apt packages; the driver is never touched.
 
     A runfile from a `url` needs its `sha256`, which is compared before anything of it is run. `/usr/local/cuda` is
-    left leading where it led, whatever the installer did to it, unless `default: true`. Afterwards the nvcc of the
-    prefix has to report the release, without that being written down.
+    left leading where it led, whatever the installer did to it, unless `default: true`. apt is not let remove or set
+    back any package. Afterwards the nvcc of the prefix has to report the release, without that being written down.
     """
 
     arguments: Arguments
@@ -76,7 +79,8 @@ class CudaToolkit(ActionKind):
         return f"install the CUDA {self.version} toolkit into {self.prefix}"
 
     def queries(self) -> tuple[Query, ...]:
-        return (self._build_query(), self._nvcc_query())
+        apt = (DPKG_QUERY,) if self.method is Method.APT else ()
+        return (self._build_query(), self._nvcc_query(), *apt)
 
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[self._build_query()]
@@ -96,19 +100,41 @@ class CudaToolkit(ActionKind):
         link = build.get("link")
         if isinstance(link, dict) and link.get("kind") == "link":
             state["link", str(link.get("path"))] = Held(str(link.get("leads_to")))
+        if self.method is Method.APT and isinstance(packages := facts[DPKG_QUERY], Known):
+            state |= dpkg_state(told(packages))
         return state
+
+    def forecast(self, facts: Facts) -> tuple[Query, ...]:
+        if self.method is Method.RUNFILE or not isinstance(facts[DPKG_QUERY], Known):
+            return ()
+        return (_toolkit_apt.simulation(self._wanted, facts),)
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
         build = self._build_query()
         about, nvcc = facts[build], facts[self._nvcc_query()]
-        if self.method is Method.APT:
-            return Unknown("what apt would install, only apt can tell")
         if not isinstance(about, Known) or not isinstance(nvcc, Known):
             return Unknown("what is installed there is not known")
+        if self.method is Method.APT:
+            return self._predict_apt(facts)
         if told(nvcc).get("release") == self.release and told(about).get("version") in (None, self.version):
             return Unknown(f"CUDA {self.release} is there already; what its installer mends is not known")
         asked = build.asked_by(facts.user)
         answers = installed_answers(facts, asked, self.version, self.release, link_moves=self.default)
+        after = facts.foreseen(answers)
+        return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
+
+    def _predict_apt(self, facts: Facts) -> Prediction | Unknown:
+        """Return what apt's simulation foretells: its packages, and the release where the compiler is among them."""
+        if not isinstance(packages := facts[DPKG_QUERY], Known):
+            return Unknown(f"what dpkg has installed is not known: {packages.why}")
+        answer = facts[_toolkit_apt.simulation(self._wanted, facts)]
+        if not isinstance(answer, Known):
+            return Unknown(f"apt could not be asked: {answer.why}")
+        if failures := _toolkit_apt.failures(self.arguments, answer, facts, self.release):
+            return Prediction(changes=(), answers={}, failures=failures)
+        build = self._build_query().asked_by(facts.user)
+        changes = simulation_changes(answer)
+        answers = _toolkit_apt.answers(self._wanted, facts, build, changes)
         after = facts.foreseen(answers)
         return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
 
@@ -155,12 +181,16 @@ class CudaToolkit(ActionKind):
             "Dpkg::Options::=--force-confold",
         )
         options = [part for setting in settings for part in ("-o", setting)]
-        argv = ["apt-get", "install", "-y", "--no-install-recommends", *options, *self._apt_packages()]
+        argv = ["apt-get", "install", "-y", *_toolkit_apt.OPTIONS, "--no-remove", *options, *self._apt_packages()]
         arguments = self._common("apt")
         arguments["argv"] = tuple(argv)
         # Restarting services is for another step to do, in sight; nobody is there to answer a question.
         arguments["environment"] = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "l"}
         return Job((Task(kind="cuda_toolkit", arguments=arguments, display=" ".join(argv)),))
+
+    @property
+    def _wanted(self) -> _toolkit_apt.Toolkit:
+        return _toolkit_apt.Toolkit(self._apt_packages(), self.release, self.default)
 
     def _apt_packages(self) -> tuple[str, ...]:
         if self.packages:

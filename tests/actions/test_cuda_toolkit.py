@@ -4,8 +4,9 @@ import pytest
 
 from stackplan.actions.cuda_toolkit import KIND
 from stackplan.model.change import differences
+from stackplan.model.debian_package import DPKG_QUERY
 from stackplan.model.diagnosis import Invalid
-from stackplan.model.facts import Query, Unknown
+from stackplan.model.facts import Failed, Query, Unknown
 from stackplan.model.kind import CannotAct
 from stackplan.model.outcome import Reason
 
@@ -161,3 +162,10 @@ def test_apt_that_has_nothing_to_do(arguments, evidence):
     (diagnosis,) = KIND.read(read).diagnose(evidence(read, (), output=output))
     assert diagnosis.code == "SP225"
     assert "apt holds cuda-toolkit-13-0 for installed" in diagnosis.summary
+
+
+def test_without_dpkg_nothing_is_foretold_of_apt(arguments, facts):
+    kind = KIND.read(arguments(version="13.0", method="apt"))
+    told = facts({BUILD: NODE, NVCC: NO_NVCC, DPKG_QUERY: Failed("the database is locked")})
+    assert kind.forecast(told) == ()
+    assert kind.predict(told) == Unknown("what dpkg has installed is not known: the database is locked")

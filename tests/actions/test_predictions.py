@@ -330,7 +330,6 @@ def test_another_toolkit_in_its_place(toolkit):
     [
         ({**ABSENT, "exists": True, "release": "13.0", "version": "13.0.88"}, {}, "is there already"),
         (Failed("nvcc died"), {}, "what is installed there is not known"),
-        (ABSENT, {"method": "apt", "url": None, "sha256": None}, "only apt can tell"),
     ],
 )
 def test_a_toolkit_of_which_nothing_is_foretold(toolkit, nvcc, values, why):
