@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 15
+def wait_until(holds: Callable[[], bool], seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < deadline, "it did not come about within 15 s"
+        assert time.monotonic() < deadline, f"it did not come about within {seconds:g} s"
         threading.Event().wait(0.01)
