@@ -17,13 +17,14 @@ BEGAN = "began"
 ENDED = "ended"
 
 
-def began(node: str, playbook: Playbook, owner: LockOwner) -> dict[str, object]:
+def began(node: str, playbook: Playbook, owner: LockOwner, command: str = "apply") -> dict[str, object]:
     """Return the entry of a run that takes a node."""
     return {
         "entry": BEGAN,
         "run": owner.run,
         "node": node,
         "time": owner.time,
+        "command": command,
         "playbook": {
             "name": playbook.name,
             "path": playbook.path,
@@ -111,6 +112,7 @@ def _begun(entry: Mapping[str, object], run: Mapping[str, str]) -> PastRun | Non
         operator=who["operator"],
         host=who["host"],
         began=run["time"],
+        command=_text(entry.get("command")) or "apply",
     )
 
 

@@ -1,6 +1,7 @@
 """What nodes remember of the runs that were made on them: asked of several at once, nothing is changed there."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from stackplan.connection.failure import ConnectionFailure, NodeProgramFailed
 from stackplan.engine.bug import bug
@@ -53,6 +54,8 @@ def told(node: str, answer: Answer) -> NodeHistory:
             unreadable = found.get("unreadable")
             runs, useless = past_runs(entries if isinstance(entries, list) else [])
             known = unreadable if isinstance(unreadable, int) else 0
+            held_by = found.get("held_by")
+            runs = tuple(replace(run, going_on=run.ended is None and run.run == held_by) for run in runs)
             return NodeHistory(node=node, runs=runs, unreadable=known + useless)
         case Failed(why) | Unknown(why):
             return NodeHistory(node=node, why_not=why)

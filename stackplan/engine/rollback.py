@@ -119,6 +119,8 @@ def roll_back(
 class _RollBack(RollOut):
     """A rollout that takes back rather than applies."""
 
+    COMMAND = "rollback"
+
     def carry_out(self, target: Target, node: NodeAtWork) -> tuple[NodeReport, Mapping[str, StepOutcome]]:
         assert isinstance(target, Undo)
         output = Output(node.run.recorder.redactor, lambda text: _say(text, target, node))

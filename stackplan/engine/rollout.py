@@ -83,6 +83,8 @@ class RollOut:
 
     # Once the operator has ended the run: a grace, what a process that cannot be killed is waited for, and a reserve.
     END_PATIENCE_S = 45.0
+    # What nodes remember the run as.
+    COMMAND = "apply"
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class RollOut:
     def _execute(self, target: Target, attachment: Attachment) -> NodeReport:
         name, run = target.node.name, self._run
         owner = replace(self._owner, time=run.clock.now())
-        entry = history.began(name, target.playbook.playbook, owner)
+        entry = history.began(name, target.playbook.playbook, owner, self.COMMAND)
         try:
             unwritten = take_lock(attachment, owner, entry, name, run)
         except ConnectionFailure as error:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 class PastRun:
     """One run on one node, for people; nothing decides on it. `ended` None: the node was never told that it left it.
 
-    `host` is that of the controller, `node` the name that the node has in its inventory. `taken` counts how often the
-    run took the node: more than once when it was resumed. `steps` are the outcomes of those that were come to.
+    `going_on`: it held the node when that was asked. `host` is that of the controller, `node` the name that the node has
+    in its inventory. `taken` counts how often the run took the node: more than once when it was resumed. `steps` are the
+    outcomes of those that were come to.
     """
 
     run: str
@@ -21,7 +22,9 @@ class PastRun:
     operator: str
     host: str
     began: str
+    command: str = "apply"
     taken: int = 1
+    going_on: bool = False
     ended: str | None = None
     outcome: str | None = None
     stopped_at: str | None = None

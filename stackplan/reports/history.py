@@ -46,7 +46,8 @@ def _block(history: NodeHistory, most: int, width: int, paint: Paint) -> list[st
 
 
 def _row(run: PastRun, node: str) -> tuple[str, ...]:
-    named = "" if run.node == node else f" (as {safe(run.node, 40)})"
+    named = "" if run.command == "apply" else f" ({safe(run.command, 20)})"
+    named += "" if run.node == node else f" (as {safe(run.node, 40)})"
     return (
         time_text(run.began),
         safe(run.run, 60),
@@ -59,8 +60,10 @@ def _row(run: PastRun, node: str) -> tuple[str, ...]:
 
 def _end(run: PastRun) -> str:
     again = f" (taken {run.taken} times)" if run.taken > 1 else ""
+    if run.going_on:
+        return f"holds the node now{again}"
     if run.ended is None:
-        return f"never said to have ended: it goes on, or was cut off{again}"
+        return f"cut off: it never said that it left the node{again}"
     words = _OUTCOMES.get(run.outcome or "", safe(run.outcome or "ended", 40))
     if run.outcome == NodeOutcome.FAILED.value and run.stopped_at:
         reason = f" ({safe(run.reason, 40)})" if run.reason else ""
@@ -90,6 +93,8 @@ def _run(run: PastRun) -> dict[str, object]:
     return {
         "run": run.run,
         "node": run.node,
+        "command": run.command,
+        "going_on": run.going_on,
         "playbook": {"name": run.playbook, "path": run.path, "sha256": run.sha256, "revision": run.revision},
         "operator": run.operator,
         "host": run.host,

@@ -160,6 +160,8 @@ def test_an_end_whose_beginning_was_cut_away_is_passed_over():
 def test_an_answer_of_a_node_becomes_its_history():
     answer = Known({"entries": [began(), 7], "unreadable": 2})
     assert told("a", answer).unreadable == 3
+    running = Known({"entries": [began("X"), began("Y"), ended("Y"), began("Z")], "unreadable": 0, "held_by": "Z"})
+    assert [(it.run, it.going_on) for it in told("a", running).runs] == [("Z", True), ("Y", False), ("X", False)]
     assert told("a", Known("nonsense")) == NodeHistory(node="a")
     assert told("a", Failed("no right")).why_not == "no right"
     assert told("a", Unknown("too old")).why_not == "too old"

@@ -14,6 +14,7 @@ from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.session import Session
 from stackplan.model.facts import Failed, Known, Query
 from stackplan.node import history
+from tests.node.waiting import wait_until
 
 OWNER = LockOwner(run="4f2a", operator="ops", host="desk", playbook="cuda13", time="2026-12-01T03:10:22Z")
 BEGAN = {"entry": "began", "run": "4f2a"}
@@ -33,7 +34,7 @@ def told(session: Session) -> dict[str, object]:
 
 
 def test_a_node_without_history_has_an_empty_one(session: Session) -> None:
-    assert told(session) == {"entries": [], "unreadable": 0}
+    assert told(session) == {"entries": [], "unreadable": 0, "held_by": None}
 
 
 def test_a_beginning_travels_with_the_lock_and_an_end_by_itself(session: Session, path: Path) -> None:
@@ -41,7 +42,7 @@ def test_a_beginning_travels_with_the_lock_and_an_end_by_itself(session: Session
     assert session.lock(OWNER, BEGAN) is None
     assert session.round_trips == before + 1
     assert session.record(ENDED) is None
-    assert told(session) == {"entries": [BEGAN, ENDED], "unreadable": 0}
+    assert told(session) == {"entries": [BEGAN, ENDED], "unreadable": 0, "held_by": "4f2a"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -50,7 +51,9 @@ def test_whoever_does_not_get_the_lock_writes_nothing(open_session: Callable[...
     first.lock(OWNER, BEGAN)
     with pytest.raises(Locked, match="4f2a"):
         second.lock(LockOwner(**{**OWNER.plain(), "run": "77bb"}), {"entry": "began", "run": "77bb"})
-    assert told(second) == {"entries": [BEGAN], "unreadable": 0}
+    assert told(second) == {"entries": [BEGAN], "unreadable": 0, "held_by": "4f2a"}
+    first.close()
+    wait_until(lambda: told(second)["held_by"] is None)
 
 
 def test_a_torn_line_spoils_itself_alone(session: Session, path: Path) -> None:
@@ -58,9 +61,9 @@ def test_a_torn_line_spoils_itself_alone(session: Session, path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"entry":"beg')
     session.record(ENDED)
-    assert told(session) == {"entries": [BEGAN, ENDED], "unreadable": 1}
+    assert told(session) == {"entries": [BEGAN, ENDED], "unreadable": 1, "held_by": None}
     path.write_bytes(path.read_bytes() + b"\xff\x00\n[1]\n" + b"[" * 50_000 + b"\n")
-    assert told(session) == {"entries": [BEGAN, ENDED], "unreadable": 4}
+    assert told(session) == {"entries": [BEGAN, ENDED], "unreadable": 4, "held_by": None}
 
 
 def test_a_history_that_cannot_be_written_is_told_and_does_not_keep_the_lock_away(session: Session, path: Path) -> None:
@@ -74,7 +77,7 @@ def test_a_history_that_cannot_be_written_is_told_and_does_not_keep_the_lock_awa
 
 def test_an_entry_without_bounds_is_refused(session: Session) -> None:
     assert "longer than" in str(session.record({"entry": "began", "run": "x" * history.ENTRY_LIMIT}))
-    assert told(session) == {"entries": [], "unreadable": 0}
+    assert told(session) == {"entries": [], "unreadable": 0, "held_by": None}
 
 
 def test_writers_do_not_mix_their_lines(state: Path) -> None:
