@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 class PastRun:
     """One run on one node, for people; nothing decides on it. `ended` None: the node was never told that it left it.
 
-    `going_on`: it held the node when that was asked. `host` is that of the controller, `node` the name that the node has
-    in its inventory. `taken` counts how often the run took the node: more than once when it was resumed. `steps` are the
+    `going_on`: it held the node when that was asked. `host` is that of the controller, `node` the name under which the
+    run had the machine. `taken` counts how often it took the node: more than once when it was resumed. `steps` are the
     outcomes of those that were come to.
     """
 
