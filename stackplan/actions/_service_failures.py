@@ -10,6 +10,7 @@ from stackplan.model.kind import Evidence
 from stackplan.model.unit import activity, unit_query
 
 _JOURNAL = re.compile(r"^the last lines of its journal:\n((?:  [^\n]*\n?)+)", re.MULTILINE)
+_REFUSED = "Start request repeated too quickly"
 _LINES = 6
 
 
@@ -20,7 +21,8 @@ def explain_service_failure(evidence: Evidence, name: str) -> tuple[Diagnosis, .
         return ()
     about = told(answer)
     failed = isinstance(evidence.ending, Exited) and evidence.ending.code != 0
-    if about["result"] == "start-limit-hit":
+    # The unit's result stays that of its last attempt; that systemd refused another one stands in its journal alone.
+    if about["result"] == "start-limit-hit" or _REFUSED in evidence.output:
         return (_limit(evidence, name),)
     # A unit may also go down after the action saw it stay up, while the postconditions are waited for.
     if evidence.arguments.optional_text("state") != "stopped" and about["active"] not in ("active", "reloading"):

@@ -16,6 +16,8 @@ from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.location import Location
 from stackplan.model.unit import activity, read_unit, unit_query, unit_state
 
+# A program that dies of its configuration does so in its first moments, when systemctl has long said that all is well.
+SETTLE_S = 3.0
 _FIXED = ("static", "generated", "transient", "indirect")
 
 
@@ -80,7 +82,7 @@ class Service(ActionKind):
             given["enabled"] = self.enabled
             lines.append(f"systemctl {'enable' if self.enabled else 'disable'} {self.name}")
         if self.goal is not None:
-            given["state"] = self.goal.value
+            given.update(state=self.goal.value, settle_s=SETTLE_S)
             lines.append(f"systemctl {self.goal.verb} {self.name}")
         return Job((Task(kind="service", arguments=given, display="\n".join(lines)),))
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.connection.connect import connect
@@ -46,13 +46,16 @@ def available() -> bool:
 
 @dataclass
 class IsolatedNode:
-    """A process that keeps the namespaces alive, and a session with a node program inside them."""
+    """A process that keeps the namespaces alive, and a session with a node program inside them.
+
+    `root` is where this machine sees the node's root folder, when that is not the process's own.
+    """
 
     process: subprocess.Popen[bytes]
     enter: tuple[str, ...]
     session: Session | None = None
     jobs: int = 0
-    outputs: list[str] = field(default_factory=list)
+    root: str | None = None
 
     def run(self, *argv: str) -> str:
         """Run a program in the node as its administrator would at the console, and return what it printed."""
@@ -62,7 +65,7 @@ class IsolatedNode:
 
     def inside(self, path: str) -> Path:
         """Return where this machine sees the node's `path`."""
-        return Path(f"/proc/{self.process.pid}/root{path}")
+        return Path(f"{self.root or f'/proc/{self.process.pid}/root'}{path}")
 
     def open(self) -> Session:
         if self.session is None:

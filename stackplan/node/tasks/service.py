@@ -11,8 +11,6 @@ from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.queries import _systemd
 
 LOOK_EVERY_S = 0.1
-# A program that dies of its configuration does so in its first moments, when systemctl has long said that all is well.
-SETTLED_AFTER_S = 3.0
 JOURNAL_LINES = 10
 _VERBS = {"started": "start", "stopped": "stop", "restarted": "restart", "reloaded": "reload"}
 
@@ -25,8 +23,8 @@ def perform(arguments: dict[str, Any]) -> int:
     """Bring the unit `name` into `state` (started, stopped, restarted, reloaded) and make it `enabled` or not.
 
     What systemctl says and how it ends is passed on and decides nothing: the unit's own state does, once its job has
-    ended. A unit that was started has to stay up for a few seconds; one that does not is told with the last lines of
-    its journal.
+    ended. A unit that was started has to stay up for `settle_s`; one that does not is told with the last lines of its
+    journal.
     """
     name, enabled, state = str(arguments["name"]), arguments.get("enabled"), arguments.get("state")
     context = Context()
@@ -36,7 +34,7 @@ def perform(arguments: dict[str, Any]) -> int:
         if state is not None:
             since = _start_of(_systemd.show(context, name))
             _systemctl(_VERBS[state], name)
-            _settle(name, state, context, since)
+            _settle(name, state, context, since, float(arguments["settle_s"]))
     except NotSo as error:
         print(f"stackplan: {error}", flush=True)
         return 1
@@ -65,7 +63,7 @@ def _start_of(properties: dict[str, str]) -> tuple[str | None, str | None]:
     return properties.get("InvocationID"), properties.get("NRestarts")
 
 
-def _settle(name: str, state: str, context: Context, before: tuple[str | None, str | None]) -> None:
+def _settle(name: str, state: str, context: Context, before: tuple[str | None, str | None], settle_s: float) -> None:
     """Wait until the unit's job has ended and, unless it was to stop, until it has stayed up. Raise NotSo."""
     properties = _until(name, context, lambda it: not _is_moving(it))
     if state == "stopped":
@@ -75,7 +73,7 @@ def _settle(name: str, state: str, context: Context, before: tuple[str | None, s
     if state == "restarted" and properties["ActiveState"] == "active" and _start_of(properties) == before:
         raise NotSo(f"{name} was not restarted: it is the same start as before")
     started = _start_of(properties)
-    up_until = time.monotonic() + (SETTLED_AFTER_S if properties.get("SubState") == "running" else 0.0)
+    up_until = time.monotonic() + (settle_s if properties.get("SubState") == "running" else 0.0)
     last = _until(name, context, lambda it: not _is_up(it, started) or time.monotonic() >= up_until)
     if not _is_up(last, started):
         _print_journal(name)
