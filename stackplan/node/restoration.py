@@ -79,7 +79,7 @@ def _file(snapshot: Snapshot, told: dict[str, Any]) -> list[str]:
     draft = f"{path}.{secrets.token_hex(4)}"
     try:
         if told["was"] == "link":
-            os.symlink(told["entry"][manifest.MARK], draft)
+            _link(draft, told["entry"])
         else:
             if (fault := snapshot.clone_fault(told)) is not None:
                 raise Refused(f"the copy of {path} is not trusted: {fault}; nothing was put back")
@@ -92,6 +92,13 @@ def _file(snapshot: Snapshot, told: dict[str, Any]) -> list[str]:
         _flush_file(path)
     _prove(snapshot, told)
     return []
+
+
+def _link(path: str, entry: manifest.Entry) -> None:
+    os.symlink(entry[manifest.MARK], path)
+    if (os.geteuid(), os.getegid()) != (entry[manifest.UID], entry[manifest.GID]):
+        os.chown(path, entry[manifest.UID], entry[manifest.GID], follow_symlinks=False)
+    os.utime(path, ns=(entry[manifest.MTIME], entry[manifest.MTIME]), follow_symlinks=False)
 
 
 def _flush_file(path: str) -> None:

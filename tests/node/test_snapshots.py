@@ -1,0 +1,410 @@
+"""Snapshots and what is put back from them, on trees of this machine; and faults at every step of both."""
+
+import base64
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stackplan.node import clone, restoration, snapshot
+from stackplan.node.context import Context
+from stackplan.node.queries import snapshot_room, snapshots
+from stackplan.node.snapshot import ENVIRONMENT, FILE, Refused, Snapshot, all_snapshots, prune
+from stackplan.node.tasks import release, restore
+from stackplan.node.tasks import snapshot as snapshot_task
+
+CODE = "lib/python3.11/site-packages/torch/__init__.py"
+LIBRARY = "lib/python3.11/site-packages/torch/lib/libtorch.so"
+RECORD = "lib/python3.11/site-packages/torch-2.10.0+cu128.dist-info/RECORD"
+METADATA = "lib/python3.11/site-packages/torch-2.10.0+cu128.dist-info/METADATA"
+
+
+class Killed(BaseException):
+    """What a process that is killed does: nothing more."""
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(snapshot.manifest, "DIGEST_LIMIT", 4096)
+    return snapshot.state_of_node()
+
+
+@pytest.fixture
+def venv(tmp_path):
+    """An environment as uv leaves it: files that RECORD names, a script, a link, a compiled file."""
+    root = tmp_path / "ml-env"
+    contents = {
+        CODE: "__version__ = '2.10.0+cu128'\n",
+        LIBRARY: "x" * (snapshot.manifest.DIGEST_LIMIT + 5),
+        METADATA: "Name: torch\nVersion: 2.10.0+cu128\n",
+        "bin/torchrun": "#!/bin/sh\n",
+        "pyvenv.cfg": "version = 3.11.2\n",
+        "lib/python3.11/site-packages/own.pth": "/opt/own\n",
+        "lib/python3.11/site-packages/torch/__pycache__/__init__.cpython-311.pyc": "compiled",
+    }
+    rows = []
+    for name, text in contents.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        if name in (CODE, LIBRARY, METADATA):
+            rows.append(_row(name, text))
+    (root / RECORD).write_text("\n".join([*rows, "torch-2.10.0+cu128.dist-info/RECORD,,"]) + "\n")
+    (root / "bin/torchrun").chmod(0o755)
+    (root / "bin/python").symlink_to("/usr/bin/python3")
+    os.utime(root / CODE, ns=(1, 1_000_000_007))
+    return root
+
+
+def _row(name, text):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+    return f"{name.removeprefix('lib/python3.11/site-packages/')},sha256={digest},{len(text)}"
+
+
+def upgrade(venv):
+    """Do what an installer does: remove the files of the old version, make those of the new one."""
+    for name in (CODE, LIBRARY):
+        (venv / name).unlink()
+        (venv / name).write_text("new")
+    shutil.rmtree((venv / METADATA).parent)
+    (venv / "lib/python3.11/site-packages/torch-2.11.0+cu130.dist-info").mkdir()
+    (venv / "bin/new").write_text("new")
+
+
+def tree(root):
+    """Return everything below a folder: mode, time, and content or target."""
+    found = {}
+    for path in sorted(Path(root).rglob("*")):
+        status = path.lstat()
+        about = path.readlink() if path.is_symlink() else None if path.is_dir() else path.read_bytes()
+        found[str(path.relative_to(root))] = (status.st_mode, None if path.is_dir() else status.st_mtime_ns, about)
+    return found
+
+
+def taken(state, path, kind=ENVIRONMENT, run="R1"):
+    made = Snapshot(state, run, kind, str(path))
+    made.take("torch")
+    return made
+
+
+def strays(folder):
+    return [path for path in Path(folder).iterdir() if "stackplan" in path.name]
+
+
+def test_an_environment_is_put_back_as_it_was(state, venv):
+    before = tree(venv)
+    made = taken(state, venv)
+    assert made.told()["way"] in (clone.LINK, clone.REFLINK)
+    upgrade(venv)
+    assert "as it was before run R1" in restoration.restore(made)
+    assert tree(venv) == before
+    assert strays(venv.parent) == []
+
+
+def test_only_what_installers_replace_is_linked(state, venv, monkeypatch):
+    monkeypatch.setattr(clone.fcntl, "ioctl", _not_shared)
+    made = taken(state, venv)
+    copy = Path(made.told()["clone"])
+    linked = {name for name in tree(venv) if (copy / name).is_file() and not (copy / name).is_symlink()
+              and (copy / name).stat().st_ino == (venv / name).stat().st_ino}  # fmt: skip
+    assert linked == {CODE, LIBRARY, "lib/python3.11/site-packages/torch/__pycache__/__init__.cpython-311.pyc"}
+
+
+def _not_shared(*_):
+    raise OSError(errno.EOPNOTSUPP, "not supported")
+
+
+def test_blocks_are_shared_where_the_filesystem_can(state, venv, monkeypatch):
+    def share(target, request, source):
+        assert request == clone.FICLONE
+        os.sendfile(target, source, 0, os.fstat(source).st_size)
+
+    monkeypatch.setattr(clone.fcntl, "ioctl", share)
+    before = tree(venv)
+    made = taken(state, venv)
+    assert made.told()["way"] == clone.REFLINK
+    (venv / CODE).write_text("in place")
+    restoration.restore(made)
+    assert tree(venv) == before
+
+
+def test_where_nothing_can_be_linked_bytes_are_copied(state, venv, monkeypatch):
+    def no_link(*_, **__):
+        raise OSError(errno.EPERM, "not permitted")
+
+    monkeypatch.setattr(clone.fcntl, "ioctl", _not_shared)
+    monkeypatch.setattr(clone.os, "link", no_link)
+    before = tree(venv)
+    made = taken(state, venv)
+    assert made.told()["way"] == clone.COPY
+    upgrade(venv)
+    restoration.restore(made)
+    assert tree(venv) == before
+
+
+def test_a_clone_that_was_written_into_is_named_and_not_trusted(state, venv, monkeypatch):
+    monkeypatch.setattr(clone.fcntl, "ioctl", _not_shared)
+    made = taken(state, venv)
+    # An installer that writes into the file that is there, and so into both.
+    (venv / CODE).write_text("written in place")
+    (row,) = snapshots.answer({"run": "R1", "things": True}, Context())
+    assert CODE in row["clone_fault"]
+    state_now = tree(venv)
+    with pytest.raises(Refused, match=f"not trusted: {CODE}"):
+        restoration.restore(made)
+    assert tree(venv) == state_now
+    assert Path(made.told()["clone"]).is_dir()
+
+
+def test_a_clone_of_another_content_under_the_same_time_is_not_trusted(state, venv):
+    made = taken(state, venv)
+    copy = Path(made.told()["clone"]) / METADATA
+    times = copy.stat()
+    copy.write_text(copy.read_text().replace("2.10.0", "2.10.1"))
+    os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(Refused, match="METADATA: another content"):
+        restoration.restore(made)
+
+
+def test_a_large_file_that_is_not_what_its_record_says_is_put_back_but_not_proven(state, venv):
+    (venv / LIBRARY).write_text("y" * (snapshot.manifest.DIGEST_LIMIT + 5))
+    before = tree(venv)
+    made = taken(state, venv)
+    upgrade(venv)
+    with pytest.raises(Refused, match=r"was put back, but is not what its RECORDs say: .*libtorch\.so"):
+        restoration.restore(made)
+    assert tree(venv) == before
+
+
+def test_a_snapshot_of_the_run_is_never_taken_anew_from_what_it_has_half_changed(state, venv):
+    before = tree(venv)
+    taken(state, venv)
+    upgrade(venv)
+    again = Snapshot(state, "R1", ENVIRONMENT, str(venv))
+    assert "stays" in again.take("sglang")
+    assert again.steps() == ["torch", "sglang"]
+    restoration.restore(again)
+    assert tree(venv) == before
+
+
+def test_an_environment_that_was_not_there_is_removed(state, venv, tmp_path):
+    made = taken(state, tmp_path / "new-env")
+    shutil.copytree(venv, tmp_path / "new-env", symlinks=True)
+    restoration.restore(made)
+    assert not (tmp_path / "new-env").exists()
+    assert strays(tmp_path) == []
+
+
+def test_where_the_folder_above_may_not_be_written_the_clone_lies_inside(state, venv, monkeypatch):
+    monkeypatch.setattr(snapshot, "may_stand_beside", lambda path: False)
+    before = tree(venv)
+    made = taken(state, venv)
+    assert Path(made.told()["clone"]).parent == venv
+    upgrade(venv)
+    (venv / "share").mkdir()
+    restoration.restore(made)
+    assert tree(venv) == before
+
+
+def test_one_that_was_put_back_is_proven_again_and_told_when_it_has_changed_since(state, venv):
+    made = taken(state, venv)
+    upgrade(venv)
+    restoration.restore(made)
+    assert "put back already" in restoration.restore(made)
+    (venv / CODE).write_text("later")
+    with pytest.raises(Refused, match="has changed since"):
+        restoration.restore(made)
+
+
+@pytest.mark.parametrize("was", ["file", "link", "absent"])
+def test_files_and_links_are_put_back(state, tmp_path, was):
+    path = tmp_path / "settings.ini"
+    if was == "file":
+        path.write_text("old")
+        path.chmod(0o640)
+        os.utime(path, ns=(1, 1_000_000_007))
+    elif was == "link":
+        path.symlink_to("/nowhere")
+    before = tree(tmp_path)
+    made = taken(state, path, FILE)
+    path.unlink(missing_ok=True)
+    path.write_text("new")
+    restoration.restore(made)
+    assert {name: it for name, it in tree(tmp_path).items() if "state" not in name} == before
+    assert "as it was before run R1" in restoration.restore(made)
+
+
+def test_a_file_is_not_put_back_over_a_folder(state, tmp_path):
+    made = taken(state, tmp_path / "a", FILE)
+    (tmp_path / "a").mkdir()
+    with pytest.raises(Refused, match="is a folder by now"):
+        restoration.restore(made)
+
+
+def test_what_was_not_changed_leaves_no_snapshot(state, venv):
+    things = [{"kind": ENVIRONMENT, "path": str(venv)}]
+    arguments = {"state": state, "run": "R1", "step": "torch", "things": things}
+    assert snapshot_task.perform(arguments) == 0
+    assert len(strays(venv.parent)) == 1
+    # Python compiles what is imported, whoever imports it.
+    (venv / "lib/python3.11/site-packages/torch/__pycache__/new.cpython-311.pyc").write_text("compiled")
+    assert release.perform(arguments) == 0
+    assert strays(venv.parent) == []
+    assert list(all_snapshots(state)) == []
+
+
+def test_the_oldest_snapshots_of_a_thing_are_removed(state, venv, tmp_path, monkeypatch):
+    for number in range(1, 6):
+        monkeypatch.setattr(snapshot.time, "strftime", lambda *_, number=number: f"2026-12-0{number}T00:00:00Z")
+        made = taken(state, venv, run=f"R{number}")
+        prune(made)
+    other = taken(state, tmp_path / "file", FILE, run="R1")
+    assert sorted(it.run for it in all_snapshots(state) if it.path == str(venv)) == ["R3", "R4", "R5"]
+    assert other.told() is not None
+    assert len(strays(venv.parent)) == 3
+
+
+def test_room_is_told_without_writing_anything(state, venv, monkeypatch):
+    before = tree(venv.parent)
+    told = snapshot_room.answer({"run": "R1", "kind": ENVIRONMENT, "path": str(venv)}, Context())
+    assert tree(venv.parent) == before
+    assert told["size_bytes"] == sum(
+        it.lstat().st_size for it in venv.rglob("*") if it.is_file() and not it.is_symlink()
+    )
+    (room,) = told["rooms"]
+    assert 0 < room["needed_bytes"] < room["free_bytes"]
+    monkeypatch.setattr(snapshot_room, "_way", lambda *_: clone.COPY)
+    copied = snapshot_room.answer({"run": "R1", "kind": ENVIRONMENT, "path": str(venv)}, Context())
+    assert copied["rooms"][0]["needed_bytes"] > room["needed_bytes"]
+    taken(state, venv)
+    assert snapshot_room.answer({"run": "R1", "kind": ENVIRONMENT, "path": str(venv)}, Context())["kept"] is True
+
+
+# What changes the disk, or is between two changes; `utime` is not among them because shutil asks what it is.
+FUNCTIONS = ("mkdir", "link", "symlink", "rename", "unlink", "rmdir", "open", "chmod")
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    """Have nobody wait for a disk that others write to: what is on it after a power cut is not what is tested."""
+    monkeypatch.setattr(snapshot, "flush", lambda path: None)
+    monkeypatch.setattr(restoration, "flush", lambda path: None)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@contextlib.contextmanager
+def killed_at(number, monkeypatch):
+    """Kill the process, as far as it can tell, at its `number`th change of the disk; yield whether it came to that."""
+    count = 0
+    came = []
+
+    def counted(function):
+        def call(*positional, **named):
+            nonlocal count
+            count += 1
+            if count == number:
+                came.append(True)
+            if count >= number:
+                raise Killed
+            return function(*positional, **named)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in FUNCTIONS:
+            patch.setattr(os, name, counted(getattr(os, name)))
+        patch.setattr(restoration, "exchange", counted(restoration.exchange))
+        yield came
+
+
+@pytest.mark.usefixtures("fast")
+@pytest.mark.parametrize("way", ["exchange", "renames", "inside"])
+def test_killed_anywhere_while_it_is_put_back_nothing_is_lost(state, venv, monkeypatch, way):
+    if way == "renames":
+        monkeypatch.setattr(restoration, "exchange", lambda one, other: False)
+    if way == "inside":
+        monkeypatch.setattr(snapshot, "may_stand_beside", lambda path: False)
+    before = tree(venv)
+    rounds = 0
+    while True:
+        rounds += 1
+        run = f"R{rounds}"
+        made = taken(state, venv, run=run)
+        upgrade(venv)
+        with killed_at(rounds, monkeypatch) as came, contextlib.suppress(Killed):
+            restoration.restore(made)
+        assert "as it was before" in restoration.restore(Snapshot(state, run, ENVIRONMENT, str(venv)))
+        assert tree(venv) == before
+        assert strays(venv.parent) == []
+        made.discard()
+        if not came:
+            break
+    assert rounds > 5
+
+
+@pytest.mark.usefixtures("fast")
+def test_killed_anywhere_while_it_is_taken_the_thing_is_untouched_and_the_next_one_is_whole(state, venv, monkeypatch):
+    before = tree(venv)
+    rounds = 0
+    while True:
+        rounds += 1 if rounds < 12 else 2
+        made = Snapshot(state, f"R{rounds}", ENVIRONMENT, str(venv))
+        with killed_at(rounds, monkeypatch) as came, contextlib.suppress(Killed):
+            made.take("torch")
+        assert tree(venv) == before
+        again = Snapshot(state, f"R{rounds}", ENVIRONMENT, str(venv))
+        again.take("torch")
+        upgrade(venv)
+        restoration.restore(again)
+        assert tree(venv) == before
+        assert strays(venv.parent) == []
+        again.discard()
+        if not came:
+            break
+    assert rounds > 20
+
+
+def test_what_was_being_put_back_is_put_back_to_the_end_before_anything_is_written_there(state, venv, monkeypatch):
+    monkeypatch.setattr(restoration, "exchange", lambda one, other: False)
+    before = tree(venv)
+    made = taken(state, venv)
+    upgrade(venv)
+    with monkeypatch.context() as patch:
+        rename = os.rename
+        patch.setattr(os, "rename", lambda one, other: _killed() if other == str(venv) else rename(one, other))
+        with pytest.raises(Killed):
+            restoration.restore(made)
+    assert not venv.exists()
+    # A later run must not take the gap for what was there, nor prune what is all that is left.
+    prune(Snapshot(state, "R9", ENVIRONMENT, str(venv)))
+    things = [{"kind": ENVIRONMENT, "path": str(venv)}]
+    assert snapshot_task.perform({"state": state, "run": "R1", "step": "torch", "things": things}) == 0
+    assert tree(venv) == before
+
+
+def _killed():
+    raise Killed
+
+
+def test_the_task_puts_back_what_it_can_and_fails_for_the_rest(state, venv, tmp_path, capsys):
+    taken(state, tmp_path / "file", FILE)
+    (tmp_path / "file").write_text("new")
+    made = taken(state, venv)
+    shutil.rmtree(made.told()["clone"])
+    assert restore.perform({"run": "R1"}) == 1
+    assert not (tmp_path / "file").exists()
+    assert "is gone; nothing was touched" in capsys.readouterr().out
+
+
+def test_snapshots_are_held_while_they_are_worked_on(state):
+    with snapshot.held(state):
+        lock = os.open(Path(state, "snapshots", ".lock"), os.O_RDWR)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(lock)
