@@ -42,6 +42,8 @@ _WORDS = {
     "plan": {NodeOutcome.OK: "nothing to do", NodeOutcome.FAILED: "would stop"},
     "verify": {NodeOutcome.OK: "everything holds", NodeOutcome.FAILED: "not everything holds"},
 }
+_UNENDED = "not at its end yet"
+"""Of a node that has something to do, in a run that goes on rather than in a plan."""
 _FAIL_TITLES = {"plan": "Would fail", "verify": "Does not hold"}
 _SIGNS = {NodeOutcome.OK: "✔", NodeOutcome.PENDING: "~", NodeOutcome.SKIPPED: "-"}
 
@@ -87,6 +89,8 @@ def _without_times(node: NodeReport) -> NodeReport:
 
 
 def node_words(outcome: NodeOutcome, command: str) -> str:
+    if outcome is NodeOutcome.PENDING and command != "plan":
+        return _UNENDED
     return _WORDS.get(command, {}).get(outcome, NODE_WORDS[outcome])
 
 

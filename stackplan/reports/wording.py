@@ -195,6 +195,8 @@ def node_word(node: NodeReport, command: str) -> str:
         if command == "plan":
             return "would stop"
         return f"stopped at {safe(node.stopped_at, 80)}" if node.stopped_at else "stopped before the first step"
+    if node.outcome is NodeOutcome.PENDING and command != "plan":
+        return "not at its end yet"
     return NODE_WORDS[node.outcome]
 
 
