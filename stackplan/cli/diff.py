@@ -13,7 +13,7 @@ from stackplan.cli.versions import of_files, of_revisions
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
 from stackplan.engine.exit_status import SOMETHING_TO_CHANGE, exit_status
-from stackplan.engine.facts_file import read_folder
+from stackplan.engine.facts_folder import read_folder
 from stackplan.engine.plan import plan_recorded
 from stackplan.engine.plan_comparison import compare_plans
 from stackplan.language.compare import Version, compare

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
-from stackplan.cli.failure import BUG, UNREACHABLE
+from stackplan.cli.failure import BUG, INTERRUPTED, UNREACHABLE
 from stackplan.cli.output import result, say
 from stackplan.cli.preparation import prepare
 from stackplan.cli.selection import Selection, selection_options
+from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bug import Bug
 from stackplan.engine.gather import record
+from stackplan.engine.interruption import Interrupted
 from stackplan.reports.safe import safe, safe_paragraphs
 
 
@@ -35,8 +37,16 @@ def command(playbook: str, selection: Selection, folder: Path) -> int:
         if isinstance(found, Path):
             result(f"{safe(str(found))}\n")
             continue
-        status = BUG if isinstance(found, Bug) or status == BUG else UNREACHABLE
+        status = _worse(status, found)
         say(f"{safe(node)}: {safe_paragraphs(prepared.redactor.text(found.summary))}")
         if found.remedy:
             say(f"  {safe_paragraphs(found.remedy)}")
+    if status == INTERRUPTED:
+        say("Interrupted.")
     return status
+
+
+def _worse(status: int, failure: ConnectionFailure) -> int:
+    """Return the exit status that goes first: of what came before, and of a node that could not be recorded."""
+    found = BUG if isinstance(failure, Bug) else INTERRUPTED if isinstance(failure, Interrupted) else UNREACHABLE
+    return min(status or found, found, key=(BUG, INTERRUPTED, UNREACHABLE).index)

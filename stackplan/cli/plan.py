@@ -1,16 +1,20 @@
 """`stackplan plan`: what each step stands at on each node, and what would run; changes nothing."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from stackplan import __version__
 from stackplan.cli.ending import end
 from stackplan.cli.output import form_option, say
-from stackplan.cli.preparation import prepare
+from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.saving import plan_to_save
 from stackplan.cli.selection import Selection, selection_options, step_options
-from stackplan.engine.facts_file import read_folder
+from stackplan.cli.variables import with_variables
+from stackplan.engine.consult import Survey
+from stackplan.engine.facts_folder import RecordedNode, nothing_recorded, read_recorded, remarks
 from stackplan.engine.plan import node_plans, plan_recorded, plan_report
 from stackplan.engine.saved_plan import SavedPlan
 from stackplan.engine.saved_plan import Selection as Chosen
@@ -18,6 +22,7 @@ from stackplan.engine.saved_plan_file import check_place, write_plan
 from stackplan.language.snapshot import Noting
 from stackplan.language.withheld import Withheld
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.report import Report
 
 
 @click.command("plan")
@@ -59,13 +64,25 @@ def command(
     prepared = prepare(playbook, selection, only, first, secrets=secrets, files=files)
     survey = prepared.survey(selection.parallel)
     if facts is not None:
-        return end(plan_recorded(prepared.targets, read_folder(facts), survey), form, detailed=detailed_exitcode)
+        report = _plan_recorded(prepared, read_recorded(facts), survey, narrowed=bool(selection.limit))
+        return end(with_variables(report, prepared), form, detailed=detailed_exitcode)
     prepared.say_that_nodes_are_asked()
     plans = node_plans(prepared.targets, prepared.connect, survey)
     if output is not None:
         chosen = Chosen(only=only, first=first)
         _save(output, plan_to_save(prepared, plans, files, chosen, survey.clock.now()))
-    return end(plan_report(prepared.targets, plans, survey), form, detailed=detailed_exitcode)
+    report = plan_report(prepared.targets, plans, survey)
+    return end(with_variables(report, prepared), form, detailed=detailed_exitcode)
+
+
+def _plan_recorded(
+    prepared: Prepared, recorded: Mapping[str, RecordedNode], survey: Survey, *, narrowed: bool
+) -> Report:
+    nodes = tuple(str(it.node.name) for it in prepared.targets)
+    if nodes and recorded.keys().isdisjoint(nodes):
+        raise Invalid([nothing_recorded(recorded)])
+    notes = remarks(recorded, nodes, prepared.playbook.sha256, __version__, narrowed=narrowed)
+    return plan_recorded(prepared.targets, {name: it.facts for name, it in recorded.items()}, survey, notes)
 
 
 def _check_output(output: Path, facts: Path | None) -> None:
@@ -77,7 +94,7 @@ def _check_output(output: Path, facts: Path | None) -> None:
 
 def _save(output: Path, saved: SavedPlan | None) -> None:
     if saved is None:
-        say("No plan was saved: not every node could be reached. `-l` leaves nodes out.")
+        say("No plan was saved: not every node could be asked to the end. `-l` leaves nodes out.")
         return
     write_plan(output, saved)
     say(f"Saved to {output}; `stackplan apply {shlex.quote(str(output))}` applies exactly this.")

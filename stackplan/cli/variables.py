@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from stackplan.cli.preparation import Prepared
 from stackplan.language.variables import Scope
 from stackplan.model.arguments import Value
+from stackplan.model.report import Report
 from stackplan.model.secret import Secret, shown
 
 _LONGEST = 2000
+_MOST_ORIGINS = 3
 _DIFFERS = "(differs between nodes)"
 
 
@@ -19,6 +23,33 @@ def variables_of(scopes: Iterable[Scope]) -> dict[str, str]:
             text = _text(value)
             found[name] = text if found.get(name, text) == text else _DIFFERS
     return dict(sorted(found.items()))
+
+
+def with_variables(report: Report, prepared: Prepared) -> Report:
+    """Return the report with the variables that were used, and who set those that are not the playbook's own."""
+    hidden = prepared.redactor.text
+    variables = variables_of(prepared.scopes.values())
+    origins = _origins(prepared)
+    return replace(
+        report,
+        variables={name: hidden(text) for name, text in variables.items()},
+        variable_origins={name: hidden(origins[name]) for name in variables if name in origins},
+    )
+
+
+def _origins(prepared: Prepared) -> dict[str, str]:
+    """Return who set a variable on the nodes, in the order of these, unless it was the playbook on all of them."""
+    own = {name: variable.origin for name, variable in prepared.playbook.variables.items()}
+    found: dict[str, dict[str, None]] = {}
+    for scope in prepared.scopes.values():
+        for name, variable in scope.variables.items():
+            found.setdefault(name, {})[variable.origin] = None
+    return {name: _listed([*setting]) for name, setting in found.items() if [*setting] != [own.get(name)]}
+
+
+def _listed(origins: list[str]) -> str:
+    first = ", ".join(origins[:_MOST_ORIGINS])
+    return f"{first} and {len(origins) - _MOST_ORIGINS} more" if len(origins) > _MOST_ORIGINS else first
 
 
 def _text(value: Value) -> str:

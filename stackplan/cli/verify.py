@@ -6,6 +6,7 @@ from stackplan.cli.ending import end
 from stackplan.cli.output import form_option
 from stackplan.cli.preparation import prepare
 from stackplan.cli.selection import Selection, selection_options
+from stackplan.cli.variables import with_variables
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
 from stackplan.engine.verify import verify
@@ -20,4 +21,4 @@ def command(playbook: str, selection: Selection, form: str) -> int:
     prepared = prepare(playbook, selection)
     prepared.say_that_nodes_are_asked()
     survey = Survey(redactor=prepared.redactor, clock=SystemClock(), parallel=selection.parallel)
-    return end(verify(prepared.targets, prepared.connect, survey), form)
+    return end(with_variables(verify(prepared.targets, prepared.connect, survey), prepared), form)

@@ -1,6 +1,7 @@
 """Nodes asked and left as they are: what plan, verify and facts have in common. Connects, asks, closes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ from stackplan.connection.failure import ConnectionFailure, ConnectionLost, Node
 from stackplan.engine.bug import Bug, bug, ended_by_bug
 from stackplan.engine.clock import Clock
 from stackplan.engine.crew import Crew
+from stackplan.engine.interruption import Interrupted, ended_by_operator
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.prove import answered
 from stackplan.engine.rollout import Connect, Target
@@ -36,22 +38,29 @@ class Survey:
 def consult(
     targets: Sequence[Target], connect: Connect, survey: Survey, work: Callable[[Target, NodeSession], T]
 ) -> dict[str, T | ConnectionFailure]:
-    """Return, by node, what `work` finds over a session with each, or why that did not come about."""
+    """Return, by node, what `work` finds over a session with each, or why that did not come about.
 
-    def visit(target: Target) -> tuple[str, T | ConnectionFailure]:
-        name = target.node.name
+    An operator who interrupts it (KeyboardInterrupt) has what was found by then; the other nodes are Interrupted.
+    """
+    found: dict[str, T | ConnectionFailure] = {}
+
+    def visit(target: Target) -> None:
         try:
             session = connect(target.node)
             try:
-                return name, work(target, session)
+                found[target.node.name] = work(target, session)
             finally:
                 session.close()
         except ConnectionFailure as error:
-            return name, error
+            found[target.node.name] = error
         except Exception as error:  # noqa: BLE001 - one node's bug must not cost the others their report
-            return name, bug(error)
+            found[target.node.name] = bug(error)
 
-    return dict(Crew[Target, tuple[str, T | ConnectionFailure]](visit, survey.parallel).each(targets))
+    with suppress(KeyboardInterrupt):
+        Crew[Target, None](visit, survey.parallel).each(targets)
+    # Threads that go on add nothing to a copy.
+    known = dict(found)
+    return {target.node.name: known.get(target.node.name, Interrupted()) for target in targets}
 
 
 def ask(session: NodeSession, queries: tuple[Query, ...]) -> Mapping[Query, Answer]:
@@ -72,5 +81,7 @@ def not_reached(node: str, error: ConnectionFailure) -> NodeReport:
     """Return the report of a node that could not be consulted to the end."""
     if isinstance(error, Bug):
         return ended_by_bug(node, error)
+    if isinstance(error, Interrupted):
+        return ended_by_operator(node, error)
     outcome = NodeOutcome.LOST if isinstance(error, ConnectionLost) else NodeOutcome.UNREACHABLE
     return NodeReport(node=node, outcome=outcome, message=str(error), remedy=error.remedy)

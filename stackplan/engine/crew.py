@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_LOOK_UP_S = 0.5
+"""A signal that comes just before the wait for the next item begins is noticed when that wait ends."""
 
 
 class Crew(Generic[Item, Result]):
@@ -43,9 +45,12 @@ class Crew(Generic[Item, Result]):
         raised: list[BaseException] = []
         done = 0
         while done < len(items):
+            patience = patience_s()
             try:
-                message = self._inbox.get(timeout=patience_s())
+                message = self._inbox.get(timeout=_LOOK_UP_S if patience is None else patience)
             except queue.Empty:
+                if patience is None:
+                    continue
                 break
             if message is not None:
                 done += 1

@@ -14,7 +14,6 @@ from stackplan.engine.state_folder import private_folder
 from stackplan.model.arguments import Value
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown, to_keep
-from stackplan.model.location import Location
 from stackplan.model.secret import Redactor, Secret
 
 FORMAT = "stackplan.facts/1"
@@ -40,7 +39,18 @@ def holds_secret(value: Value) -> bool:
     return isinstance(value, Secret)
 
 
-def encode(facts: Facts, redactor: Redactor) -> dict[str, object]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What a file of facts says of how it came about, for notes: the version of stackplan and the playbook's digest.
+
+    None where the file does not say it.
+    """
+
+    stackplan: str | None = None
+    playbook: str | None = None
+
+
+def encode(facts: Facts, redactor: Redactor, recording: Recording | None = None) -> dict[str, object]:
     """Return facts as JSON data. A question with a secret in it is left out: even its digest could be guessed."""
     answers = [
         {
@@ -50,7 +60,8 @@ def encode(facts: Facts, redactor: Redactor) -> dict[str, object]:
         for query, answer in facts.answers.items()
         if not holds_secret(query.arguments)
     ]
-    return {"format": FORMAT, "node": facts.node, "taken": facts.taken, "answers": answers}
+    about = {"stackplan": recording.stackplan, "playbook_sha256": recording.playbook} if recording is not None else {}
+    return {"format": FORMAT, "node": facts.node, "taken": facts.taken, **about, "answers": answers}
 
 
 def _plain(value: Value) -> object:
@@ -138,12 +149,27 @@ def _decode_answer(data: object) -> Answer:
     raise Malformed("an `answer` is neither known, unknown nor failed")
 
 
-def write(folder: Path, facts: Facts, redactor: Redactor) -> Path:
+def recording_of(data: object) -> Recording:
+    """Return what JSON data of facts say of how they came about."""
+    found = data if isinstance(data, dict) else {}
+    version, playbook = found.get("stackplan"), found.get("playbook_sha256")
+    return Recording(
+        stackplan=version if isinstance(version, str) else None,
+        playbook=playbook if isinstance(playbook, str) else None,
+    )
+
+
+def file_name(node: str) -> str:
+    """Return what the file of a node's facts is called."""
+    # Quoted, because a node may be called `ops@10.0.4.2:22` or worse.
+    return f"{urllib.parse.quote(node, safe='@:')}.json"
+
+
+def write(folder: Path, facts: Facts, redactor: Redactor, recording: Recording | None = None) -> Path:
     """Write the facts of a node into `folder`, in place of what was there, whole or not at all. Raise Invalid."""
     private_folder(folder)
-    # Quoted, because a node may be called `ops@10.0.4.2:22` or worse.
-    path = folder / f"{urllib.parse.quote(facts.node, safe='@:')}.json"
-    text = json.dumps(encode(facts, redactor), indent=2, sort_keys=True) + "\n"
+    path = folder / file_name(facts.node)
+    text = json.dumps(encode(facts, redactor, recording), indent=2, sort_keys=True) + "\n"
     try:
         descriptor, beside = tempfile.mkstemp(dir=folder, prefix=".facts-")
         try:
@@ -159,28 +185,8 @@ def write(folder: Path, facts: Facts, redactor: Redactor) -> Path:
     return path
 
 
-def read_folder(folder: Path) -> dict[str, Facts]:
-    """Return the facts of all nodes recorded in `folder`, by node. Raise Invalid for what cannot be used."""
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except OSError as error:
-        summary = f"cannot read the recorded facts in {folder}"
-        remedy = "record them with `stackplan facts PLAYBOOK -o DIR`"
-        raise Invalid([Diagnosis(summary=summary, observed=error.strerror, remedy=remedy)]) from error
-    found: dict[str, Facts] = {}
-    reading = Reading()
-    wrong: list[Diagnosis] = []
-    for path in paths:
-        try:
-            facts = decode(json.loads(path.read_bytes()), reading)
-        except (OSError, ValueError, RecursionError) as error:
-            line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-            column = error.colno if isinstance(error, json.JSONDecodeError) else 1
-            summary = f"these are no recorded facts: {error}"
-            remedy = "record them again with `stackplan facts`"
-            wrong.append(Diagnosis(summary=summary, at=Location(str(path), line, column), remedy=remedy))
-        else:
-            found[facts.node] = facts
-    if wrong:
-        raise Invalid(wrong)
-    return found
+def _bytes(path: Path) -> bytes:
+    # A pipe would be waited for, a device has no end.
+    if path.exists() and not path.is_file():
+        raise ValueError("this is no regular file")
+    return path.read_bytes()

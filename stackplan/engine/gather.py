@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from stackplan import __version__
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.consult import Survey
-from stackplan.engine.facts_file import write
+from stackplan.engine.facts_file import Recording, write
 from stackplan.engine.plan import node_plans
 from stackplan.engine.planner import NodePlan
 from stackplan.engine.rollout import Connect, Target
@@ -30,7 +31,8 @@ def record(
 
     Raise Invalid when the folder cannot be written.
     """
+    recording = Recording(stackplan=__version__, playbook=targets[0].playbook.playbook.sha256)
     return {
-        node: write(folder, found, survey.redactor) if isinstance(found, Facts) else found
+        node: write(folder, found, survey.redactor, recording) if isinstance(found, Facts) else found
         for node, found in gather(targets, connect, survey).items()
     }

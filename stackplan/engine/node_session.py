@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from stackplan.connection.holders import Holders
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.model.facts import Answer, Query
 from stackplan.model.job import Ending, Whereabouts, Work
@@ -32,6 +33,9 @@ class NodeSession(Protocol):
         `began` goes into the node's history; return why that could not be written, or None. `again`: it was held over
         a connection that was lost; raise LockBroken where somebody broke it meanwhile.
         """
+
+    def holders(self) -> Holders:
+        """Return who holds the node and what lives there of runs; nothing is changed."""
 
     def record(self, entry: Mapping[str, object]) -> str | None:
         """Add an entry to the node's history; return why it could not be written, or None."""

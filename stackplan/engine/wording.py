@@ -51,7 +51,7 @@ def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], b
             return regression_text(broken)
         case Reason.POSTCONDITION | Reason.PRECONDITION | Reason.REGRESSION:
             return unmet_text(unmet)
-        case Reason.ACTION | Reason.TIMEOUT | Reason.LOST | Reason.INTERRUPTED | Reason.BUG:
+        case Reason.ACTION | Reason.TIMEOUT | Reason.LOST | Reason.INTERRUPTED | Reason.BUG | Reason.UNRECORDED:
             return ending_text(ending) or unmet_text(unmet)
 
 

@@ -28,6 +28,7 @@ class Reason(enum.Enum):
     LOST = "lost"
     INTERRUPTED = "interrupted"
     BUG = "bug"
+    UNRECORDED = "unrecorded"
 
 
 class NodeOutcome(enum.Enum):

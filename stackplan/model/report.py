@@ -120,7 +120,8 @@ class PlaybookIdentity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """`command` is plan, apply, verify or show; `run` None where nothing was executed; `outcome` is the worst of the
-    nodes' outcomes, in the words of NodeOutcome.
+    nodes' outcomes, in the words of NodeOutcome. `variable_origins` says who set those of the `variables` that are not the
+    playbook's own.
     """
 
     command: str
@@ -131,4 +132,5 @@ class Report:
     started: str | None = None
     ended: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    variable_origins: Mapping[str, str] = field(default_factory=dict)
     diagnoses: tuple[Diagnosis, ...] = ()

@@ -46,6 +46,7 @@ def document(report: Report) -> Document:
         "ended": report.ended,
         "playbook": _playbook(report.playbook),
         "variables": dict(report.variables),
+        "variable_origins": dict(report.variable_origins),
         "diagnoses": [_diagnosis(it) for it in report.diagnoses],
         "nodes": [_node(it) for it in report.nodes],
     }

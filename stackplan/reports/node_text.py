@@ -23,7 +23,7 @@ from stackplan.reports.condition_text import (
 from stackplan.reports.layout import hanging, padded, paragraphs
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe, safe_paragraphs
-from stackplan.reports.wording import MARKS, NODE_STYLES, NODE_WORDS, authored, step_sentence, step_word, tells_changes
+from stackplan.reports.wording import MARKS, NODE_STYLES, authored, node_end, step_sentence, step_word, tells_changes
 
 ENDED_BADLY = frozenset({Reason.ACTION, Reason.TIMEOUT, Reason.LOST, Reason.INTERRUPTED})
 """Reasons that the command itself gives: its output explains them, its postconditions were not to be expected."""
@@ -82,7 +82,7 @@ def _headline(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint
     name = f"{names_text(names)} ({len(names)} nodes)" if len(names) > 1 else names_text(names)
     facts = safe(node.summary) if node.summary else ""
     if node.outcome in WORDED_FIRST:
-        facts = " · ".join(part for part in (NODE_WORDS[node.outcome], facts) if part)
+        facts = " · ".join(part for part in (node_end(node), facts) if part)
     first, *rest = hanging(f"{name}   ", facts, width) if facts else [name]
     return [paint(Style.STRONG, name) + first[len(name) :], *rest]
 

@@ -52,6 +52,10 @@ NODE_WORDS = {
 """Of a node; what `ok` means depends on the command and is worded there."""
 
 
+UNRECORDED = "no facts recorded"
+"""Of a node that an offline plan knows nothing of."""
+
+
 def step_word(step: StepReport) -> str:
     """Return the word for how a step ended: its reason when it failed, else its outcome."""
     if step.outcome is StepOutcome.FAILED and step.reason is not None:
@@ -197,7 +201,12 @@ def node_word(node: NodeReport, command: str) -> str:
         return f"stopped at {safe(node.stopped_at, 80)}" if node.stopped_at else "stopped before the first step"
     if node.outcome is NodeOutcome.PENDING and command != "plan":
         return "not at its end yet"
-    return NODE_WORDS[node.outcome]
+    return node_end(node)
+
+
+def node_end(node: NodeReport) -> str:
+    """Return how a node ended, for the line with its name, where no step tells it."""
+    return UNRECORDED if node.reason is Reason.UNRECORDED else NODE_WORDS[node.outcome]
 
 
 def counted(count: int, noun: str) -> str:

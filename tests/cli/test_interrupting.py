@@ -164,7 +164,7 @@ def asking(project, environment, silent):
     ],
     ids=lambda it: it[0] if isinstance(it, tuple) else it.name,
 )
-def test_who_is_interrupted_before_there_is_a_report_says_so_with_a_document(asking, words, number):
+def test_who_is_interrupted_while_nodes_are_asked_reports_what_is_known(asking, words, number):
     process = asking(*words)
     # The second one comes while the first is still being answered.
     process.send_signal(number)
@@ -172,12 +172,18 @@ def test_who_is_interrupted_before_there_is_a_report_says_so_with_a_document(ask
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Interrupted." in err
-    (diagnosis,) = json.loads(out)["diagnoses"]
-    assert diagnosis["summary"] == "interrupted before there was a report"
+    document = json.loads(out)
+    assert (document["command"], document["outcome"], document["run"]) == (words[0], "interrupted", None)
+    (node,) = document["nodes"]
+    assert (node["outcome"], node["reason"]) == ("interrupted", "interrupted")
+    assert "interrupted before this node had answered" in node["message"]
 
 
 def test_facts_that_are_interrupted(asking, tmp_path):
     process = asking("facts", "gate.yaml", "-o", str(tmp_path / "facts"))
     process.send_signal(signal.SIGTERM)
-    assert "Interrupted." in process.communicate(timeout=60)[1]
+    err = process.communicate(timeout=60)[1]
+    assert "gpu-01: the command was interrupted before this node had answered" in err
+    assert "Interrupted." in err
     assert process.returncode == 130
+    assert not (tmp_path / "facts").exists()

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from stackplan.engine.consult import Survey
-from stackplan.engine.facts_file import read_folder, write
+from stackplan.engine.facts_file import write
+from stackplan.engine.facts_folder import read_folder
 from stackplan.engine.memo import Memo
 from stackplan.engine.plan import plan_recorded
 from stackplan.model.facts import Facts, Known, Origin, Query, Unknown, laid

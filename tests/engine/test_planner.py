@@ -134,10 +134,21 @@ def test_a_plan_says_of_a_node_that_cannot_be_asked_why():
 def test_a_plan_on_recorded_facts_calls_what_was_not_recorded_unknown():
     book = bound(step("torch"))
     answers = {query: Known("old") for query in book.queries}
-    facts = {"a": Facts("a", Origin.RECORDED, "then", answers)}
+    facts = {name: Facts(name, Origin.RECORDED, "then", told) for name, told in (("a", answers), ("b", {}))}
     report = plan_recorded([target("a", book), target("b", book)], facts, SURVEY)
     assert [it.steps[0].conditions[0].status.value for it in report.nodes] == ["not-held", "unknown"]
     assert "stackplan facts" in report.nodes[1].steps[0].conditions[0].why
+
+
+def test_of_a_node_without_recorded_facts_nothing_is_said_but_that():
+    book = bound(step("torch"))
+    facts = {"a": Facts("a", Origin.RECORDED, "then", {query: Known("new") for query in book.queries})}
+    report = plan_recorded([target("a", book), target("b", book)], facts, SURVEY)
+    there, missing = report.nodes
+    assert there.outcome.value == "ok"
+    assert (missing.outcome.value, missing.reason.value, missing.steps) == ("unreachable", "unrecorded", ())
+    assert missing.message == "no facts are recorded of this node, so nothing is known of it"
+    assert exit_status(report) == 4
 
 
 def test_a_plan_is_redacted():

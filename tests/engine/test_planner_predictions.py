@@ -4,7 +4,7 @@ import pytest
 
 from stackplan.engine.consult import Survey
 from stackplan.engine.exit_status import exit_status
-from stackplan.engine.facts_file import read_folder
+from stackplan.engine.facts_folder import read_folder
 from stackplan.engine.gather import record
 from stackplan.engine.plan import plan, plan_recorded
 from stackplan.engine.planner import Planner, drive

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from stackplan.connection.failure import NodeProgramFailed, NodeUnreachable
 from stackplan.engine.consult import Survey
 from stackplan.engine.exit_status import exit_status
-from stackplan.engine.facts_file import decode, encode, read_folder, recorded_answers, write
+from stackplan.engine.facts_file import decode, encode, recorded_answers, write
+from stackplan.engine.facts_folder import read_folder
 from stackplan.engine.gather import record
 from stackplan.engine.verify import verify
 from stackplan.model.diagnosis import Invalid

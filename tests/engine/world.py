@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from stackplan.connection.failure import ConnectionFailure
+from stackplan.connection.holders import Holders
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.bind import BoundPlaybook, bind
 from stackplan.engine.journal import Journal
@@ -373,6 +374,7 @@ class World:
     dry: dict[str, Callable[[Mapping[str, object]], object]] = field(default_factory=dict)
     history: list[Mapping[str, object]] | None = field(default_factory=list)
     found: dict[str, Whereabouts] = field(default_factory=dict)
+    holders: Holders = field(default_factory=lambda: Holders(held=False))
 
     def answer(self, query: Query) -> Answer:
         if query.kind == "may":
@@ -443,6 +445,10 @@ class FakeSession:
         self.fault("lock")
         self.owner = owner
         return None if began is None else self._write(began)
+
+    def holders(self):
+        self.fault("holders")
+        return self.world.holders
 
     def record(self, entry):
         self.fault("record")
