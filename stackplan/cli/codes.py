@@ -185,4 +185,12 @@ CODES: dict[str, Code] = {
         "usual causes are a unit without an [Install] section, a name that is an alias, and a preset or package "
         "script that sets it back.",
     ),
+    "SP250": Code(
+        "a step that is not interruptible was cut off",
+        "The controller or the node went away while its action ran, and the node has no record of how it ended; or "
+        "somebody ended it there. Its postconditions do not hold, so it would have to run again, and the playbook says "
+        "`interruptible: false`: such an action may not be repeated on a thing that it left half done (a firmware, a "
+        "partition table). Look at the node. Then `stackplan resume RUN --again STEP` runs it again; at a terminal "
+        "`stackplan resume` asks.",
+    ),
 }

@@ -19,6 +19,7 @@ from stackplan.connection.failure import (
     NodeUnreachable,
     ProgramSilent,
 )
+from stackplan.connection.holders import Holders
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
@@ -111,6 +112,10 @@ class Attachment:
     def find(self, name: str) -> Whereabouts:
         """Return what became of a job that an earlier controller may have started. Raise ConnectionFailure."""
         return self._holding_on(lambda session: session.find(name))
+
+    def holders(self) -> Holders:
+        """Return who holds the node and what lives there of runs. Raise ConnectionFailure."""
+        return self._holding_on(lambda session: session.holders())
 
     def carry_out(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
         """Start the job, watch it to its end, and return how it ended; Lost when that cannot be known."""

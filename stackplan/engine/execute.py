@@ -18,7 +18,7 @@ from stackplan.engine.past import PastNode, PastStep
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.prove import Proof, condition_reports, prove, summed
-from stackplan.engine.reattach import reattach
+from stackplan.engine.reattach import others, reattach
 from stackplan.engine.snapshots import shortage
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
@@ -55,7 +55,7 @@ class Execution:
         """Return how the node ended; its steps are told as events. Whatever the connection does, nothing is raised."""
         try:
             self._find()
-            report = self._barred() or self._finished() or self._take_steps() or self._check_all()
+            report = self._barred() or self._occupied() or self._finished() or self._take_steps() or self._check_all()
         except ConnectionFailure as error:
             # Only what was asked can end here; a job whose end is not known is its step's own failure.
             reason = self._reason(Reason.LOST)
@@ -132,6 +132,25 @@ class Execution:
             # What the run has changed stays told as changed, also by a controller that finds it so.
             report = past.report
         return self._close(step, report)
+
+    def _occupied(self) -> NodeReport | None:
+        """Wait until nothing runs here that an earlier controller started, but for the step that it left open.
+
+        Return the stop of a node on which such a thing does not end.
+        """
+        left = others(self.node, self._past)
+        if not left:
+            return None
+        self.node.inquiry.forget()
+        if (outcome := self.node.run.stop.outcome_before_next_step) is not None:
+            return self._stopped_before(None, outcome)
+        return NodeReport(
+            node=self.node.name,
+            outcome=NodeOutcome.LOST,
+            reason=Reason.LOST,
+            message=f"what an earlier controller of this run started does not end: {'; '.join(it.text for it in left)}",
+            remedy="`stackplan unlock` ends it; then take the run up again",
+        )
 
     def _finished(self) -> NodeReport | None:
         """Of a node that the run had finished, prove all that was proven once more; nothing is run there. Else None."""

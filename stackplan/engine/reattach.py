@@ -6,11 +6,12 @@ the node itself does not know, the step is judged by its conditions alone.
 
 from dataclasses import dataclass, replace
 
+from stackplan.connection.holders import LivingJob
 from stackplan.engine.attachment import OVERDUE_S
 from stackplan.engine.job_name import job_name
 from stackplan.engine.live_step import After, Before, LiveStep
-from stackplan.engine.past import PastStep
-from stackplan.engine.perform import take_up
+from stackplan.engine.past import PastNode, PastStep
+from stackplan.engine.perform import NodeAtWork, take_up
 from stackplan.engine.prove import summed
 from stackplan.engine.snapshots import Protection, protect
 from stackplan.engine.stop import Level
@@ -23,7 +24,7 @@ from stackplan.model.outcome import Reason, StepOutcome
 from stackplan.model.report import ActionReport, StepReport
 from stackplan.model.verdict import Status
 
-NOT_INTERRUPTIBLE = "SP225"
+NOT_INTERRUPTIBLE = "SP250"
 _PAUSE_S = 0.5
 
 
@@ -50,6 +51,33 @@ def reattach(live: LiveStep, past: PastStep) -> StepReport | Anew:
             return _by_conditions(live, past, ending)
         case _:
             return _to_its_end(live, past)
+
+
+def others(node: NodeAtWork, past: PastNode) -> tuple[LivingJob, ...]:
+    """Wait until nothing lives on the node that an earlier controller of the run started, but for the open step.
+
+    Return what lives all the same when it has had its time, or when the operator stops the run. A finished step may
+    have been followed by more than steps: what a run wrote is taken back by a job, too.
+    """
+    if not past.steps:
+        return ()
+    spared = {job_name(node.run.id, node.name, step, found.attempt) for step, found in past.steps.items() if found.open}
+    own = job_name(node.run.id, node.name, "", 0).removesuffix(".0")
+    until: float | None = None
+    while left := tuple(
+        job for job in node.attachment.holders().jobs if job.job.startswith(own) and job.job not in spared
+    ):
+        now = node.run.clock.monotonic()
+        if until is None:
+            until = now + max(max(0.0, (job.timeout_s or 0.0) - (job.age_s or 0.0)) for job in left) + OVERDUE_S
+            what = "; ".join(job.text for job in left)
+            node.run.recorder.record(Awaited(node=node.name, what=what, time=node.run.clock.now()))
+        if now >= until or node.run.stop.wait(_PAUSE_S):
+            return left
+    if until is not None:
+        # Whatever it was, it may have changed what was asked before.
+        node.inquiry.forget()
+    return ()
 
 
 def _to_its_end(live: LiveStep, past: PastStep) -> StepReport:

@@ -329,7 +329,7 @@ def test_a_step_that_may_not_be_cut_off_is_not_run_again_unasked(site, start, ho
     assert status == 4
     slow = step_of(report, "slow")
     (diagnosis,) = slow["diagnoses"]
-    assert diagnosis["code"] == "SP225"
+    assert diagnosis["code"] == "SP250"
     assert f"`stackplan resume {run} --again slow`" in diagnosis["remedy"]
     assert ran(home) == ["first", "slow"]
     (home / "gate").unlink()
