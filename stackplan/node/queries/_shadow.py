@@ -21,6 +21,7 @@ from stackplan.node.queries import _environment
 from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
 
 MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own is made in it, for this user alone
+TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - likewise
 PREFIX = "stackplan-shadow-"
 LEFT_OVER_AFTER_S = 3600.0
 # Of a dist-info folder: what resolvers look at. RECORD, most of its bytes, is for removing files.
@@ -106,7 +107,7 @@ def metadata_text(about: dict[str, Any]) -> str:
 def _made(context: Context, name: str) -> str:
     own = context.environment().get("TMPDIR")
     # In memory where that can be: a shadow is hundreds of small files.
-    places = [own, None if own else MEMORY, _temporary(), spool.state_folder()]
+    places = [own, *([] if own else [MEMORY]), *TEMPORARY, spool.state_folder()]
     obstacle: OSError | None = None
     for place in places:
         if not place:
@@ -120,14 +121,6 @@ def _made(context: Context, name: str) -> str:
         except OSError as error:
             obstacle = error
     raise ProbeFailed(f"there is no place for temporary files: {obstacle}")
-
-
-def _temporary() -> str | None:
-    """Return the folder for temporary files, None on a node that has none."""
-    try:
-        return tempfile.gettempdir()
-    except OSError:
-        return None
 
 
 def _new_folder(place: str, name: str) -> str:
