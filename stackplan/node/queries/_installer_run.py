@@ -145,7 +145,7 @@ class Installer:
             argv = [self._word(part, files) for part in invocation["argv"]]
             environment = self._environment(invocation)
             home = self._context.home
-            return Context(environment=environment).run(
+            ran = Context(environment=environment).run(
                 argv,
                 stdin=stdin,
                 cwd=home if os.path.isdir(home) else "/",
@@ -155,6 +155,10 @@ class Installer:
         finally:
             for descriptor in files:
                 os.close(descriptor)
+        if ran.exit_code < 0:
+            # Memory that ran out says nothing of what the installer would do another time.
+            raise ProbeFailed(f"{os.path.basename(argv[0])} was ended by signal {-ran.exit_code}", self._output(ran))
+        return ran
 
     def _environment(self, invocation: dict[str, Any]) -> dict[str, str]:
         """Return what the installer gets in a run, but for its cache, and its patience where nobody speaks of it."""

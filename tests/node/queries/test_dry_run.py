@@ -12,7 +12,17 @@ from pathlib import Path
 import pytest
 
 from stackplan.node.context import CannotTell, ProbeFailed
-from stackplan.node.queries import _index, _installer_run, _lockfile, _metadata_fetch, _shadow, _web, dry_run
+from stackplan.node.queries import (
+    _cache,
+    _index,
+    _installer_run,
+    _lockfile,
+    _metadata_fetch,
+    _metadata_store,
+    _shadow,
+    _web,
+    dry_run,
+)
 
 METADATA = (
     "Metadata-Version: 2.4\nName: torch\nVersion: 2.11.0\nRequires-Dist: numpy>=2\nProvides-Extra: all\n\nLong.\n"
@@ -55,6 +65,9 @@ class Files(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.asked.append((self.path, self.headers.get("Range")))
+        if self.path.startswith("/silent/"):
+            server.over.wait(60)
+            return None
         content = server.files.get(self.path)
         expected = "Basic " + base64.b64encode(b"ops:pass word").decode()
         if self.path.startswith("/locked/") and self.headers.get("Authorization") != expected:
@@ -93,13 +106,14 @@ def state(monkeypatch, tmp_path):
 @pytest.fixture
 def server():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as made:
-        made.files, made.asked, made.ranges = {}, [], True
+        made.files, made.asked, made.ranges, made.over = {}, [], True, threading.Event()
         made.address = f"http://127.0.0.1:{made.server_address[1]}"
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
             yield made
         finally:
+            made.over.set()
             made.shutdown()
             thread.join()
 
@@ -301,7 +315,110 @@ def test_what_a_killed_dry_run_left_behind_is_cleared_away(context, tmp_path, mo
 
 
 def test_lines_with_an_address_are_read_by_the_wheels_name():
-    rows = _installer_run._line_rows("Would install 1 package\n + torch @ https://u:p@x/torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl\n")
+    rows = _installer_run._line_rows(
+        "Would install 1 package\n + torch @ https://u:p@x/torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl\n"
+    )
     assert rows == [("+", "torch", "2.11.0+cu130")]
     with pytest.raises(CannotTell, match="which version of demo is at https://x/demo"):
         _installer_run._line_rows("Would install 1 package\n + demo @ https://u:p@x/demo.git\n")
+
+
+def test_what_a_wrapper_prints_ahead_of_the_json_is_passed_over(environment, programs, context):
+    programs.write("uv", f"echo 'uv of the site, version 3'; echo '{json.dumps(UV_JSON)}'")
+    assert ask(environment, programs, context)["changes"] == [
+        {"name": "torch", "before": None, "after": "2.11.0+cu130"},
+    ]
+
+
+OLD = 'case "$*" in *json*) echo "error: unexpected argument --output-format" >&2; exit 2;; esac; '
+
+
+@pytest.mark.parametrize(
+    "script", ["echo hello", "true", r"printf '\377\376{'", OLD + "echo all is well >&2", OLD + "true"]
+)
+def test_a_uv_that_ends_well_and_says_nothing_of_a_dry_run_is_not_believed(environment, programs, context, script):
+    programs.write("uv", script)
+    with pytest.raises(ProbeFailed, match="uv's dry run cannot be read"):
+        ask(environment, programs, context)
+
+
+def test_bytes_that_are_no_text_are_shown_replaced(environment, programs, context):
+    programs.write("uv", r"printf 'error: \377\376\033[2J' >&2; exit 1")
+    assert ask(environment, programs, context)["refused"]["reason"].startswith("error: \ufffd\ufffd")
+
+
+def test_of_a_flood_a_part_is_kept(environment, programs, context):
+    programs.write("uv", "head -c 10000000 /dev/zero | tr '\\0' x >&2; exit 1")
+    refused = ask(environment, programs, context)["refused"]
+    assert (len(refused["reason"]), len(refused["output"])) == (500, 8000)
+
+
+def test_a_uv_that_is_killed_has_not_refused_anything(environment, programs, context):
+    programs.write("uv", "kill -9 $$")
+    with pytest.raises(ProbeFailed, match="uv was ended by signal 9"):
+        ask(environment, programs, context)
+
+
+def test_a_uv_that_waits_for_a_silent_index_is_cut_off_and_the_index_named(
+    environment, programs, context, server, monkeypatch
+):
+    monkeypatch.setattr(_installer_run, "TIMEOUT_S", 1.0)
+    programs.write("uv", "exec sleep 600")
+    asked = {
+        "indexes": [f"{server.address}/silent"],
+        "names": ["torch"],
+        "step_environment": {"UV_HTTP_TIMEOUT": "0.5"},
+    }
+    told = ask(environment, programs, context, **asked)
+    assert told["index_findings"] == [row(None, "did not answer within 0.5 s", silent=True)]
+    assert "did not end within 1 s" in told["refused"]["reason"]
+    with pytest.raises(ProbeFailed, match="did not end within 1 s"):
+        ask(environment, programs, context)
+
+
+def test_the_store_of_metadata_is_bounded(state, monkeypatch):
+    monkeypatch.setattr(_metadata_store, "MOST", 3)
+    about = {"name": "torch", "version": "1", "requires": [], "requires_python": None, "provides_extra": []}
+    for number in range(6):
+        _metadata_store.keep(f"{number}", about)
+        (path,) = state.rglob(f"metadata/{number}")
+        os.utime(path, (path.stat().st_mtime - 1000 * (6 - number),) * 2)
+    os.utime(path, (0, 0))
+    _metadata_store.make_room()
+    assert [_metadata_store.kept(str(number)) is not None for number in range(6)] == [False] * 2 + [True] * 3 + [False]
+    monkeypatch.setattr(_metadata_store, "LARGEST", 1)
+    _metadata_store.make_room()
+    assert not list(state.rglob("metadata/*"))
+
+
+def test_the_cache_of_dry_runs_is_bounded_and_not_taken_from_another(state, tmp_path, monkeypatch):
+    def use(content=b""):
+        with _cache.at_hand(str(tmp_path / "spare")) as variables:
+            Path(variables["UV_CACHE_DIR"]).mkdir(parents=True, exist_ok=True)
+            (Path(variables["UV_CACHE_DIR"]) / "file").write_bytes(content)
+            return variables
+
+    use()
+    (folder,) = state.glob("stackplan/*/cache")
+    assert (folder / "uv/file").exists()
+    monkeypatch.setattr(_cache, "LARGEST", 100)
+    with _cache.at_hand(str(tmp_path / "spare")):
+        use(b"x" * 1000)
+        assert (folder / "uv/file").exists(), "another dry run holds it"
+    assert not folder.exists()
+    use()
+    assert folder.exists()
+    os.utime(folder / "begun", (0, 0))
+    use()
+    assert not folder.exists(), "what is old is begun anew"
+    monkeypatch.setattr(_cache, "ROOM", 1 << 62)
+    assert use()["UV_CACHE_DIR"] == str(tmp_path / "spare/uv")
+
+
+@pytest.mark.parametrize(("step", "own"), [({}, True), ({"UV_OFFLINE": "1"}, False), ({"UV_CACHE_DIR": "/c"}, False)])
+def test_an_installer_that_may_ask_nobody_keeps_its_cache(environment, programs, context, state, step, own):  # noqa: PLR0917 - a row
+    programs.write("uv", 'echo "error: cache ${UV_CACHE_DIR:-none}" >&2; exit 1')
+    reason = ask(environment, programs, context, step_environment=step)["refused"]["reason"]
+    assert reason.startswith(f"error: cache {state}") is own
+    if not own:
+        assert reason == f"error: cache {step.get('UV_CACHE_DIR', 'none')}"
