@@ -147,38 +147,3 @@ def test_a_node_without_python_says_what_to_install(site):
     assert (outcome.status, outcome.node["outcome"]) == (4, "unreachable")
     assert "python3" in f"{outcome.node['message']} {outcome.node['remedy']}"
     assert no_traceback(outcome)
-
-
-@pytest.mark.usefixtures("needs_isolation")
-def test_an_environment_whose_disk_fills_up_is_named_and_stays_failed_on_the_second_try(site):
-    """uv's second try says that there is nothing to do; what is missing from the environment is seen all the same."""
-    (node,) = site.nodes.values()
-    venv, old = node.sandbox.home / "ml-env", node.sandbox.home / "old-env"
-    venv.rename(old)
-    venv.mkdir()
-    node.run_as_root("mount", "-t", "tmpfs", "-o", "size=50m,mode=755", "tmpfs", venv)
-    node.run_as_root("cp", "-a", f"{old}/.", venv)
-    # Room for the environment as it is and two small files: the new stack has more than that.
-    script = 'mount -o "remount,size=$(($(df --output=used -k "$0" | tail -1) + 8))k" "$0"'
-    node.run_as_root("sh", "-c", script, venv)
-    text = """
-stackplan: 1
-name: p
-nodes: all
-steps:
-  - id: torch
-    python_packages:
-      venv: "{{ venv }}"
-      packages: [torch, torchvision, torchaudio]
-      index_url: "{{ torch_index }}"
-      upgrade: true
-    postconditions:
-      - package: {venv: "{{ venv }}", name: torch, version: ">=2.11"}
-"""
-    first = site.apply(site.playbook(text), check=3)
-    assert (first.node["stopped_at"], first.node["reason"]) == ("torch", "action")
-    assert "disk" in first.step("torch")["diagnoses"][0]["summary"]
-    second = site.apply(site.playbook(text), check=3)
-    assert second.node["stopped_at"] == "torch"
-    (whole,) = [it for it in second.step("torch")["conditions"] if it["kind"] == "environment_intact"]
-    assert whole["verdict"] == "not-held"

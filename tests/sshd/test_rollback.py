@@ -185,8 +185,8 @@ def test_a_disk_that_fills_up_during_an_install_is_seen_by_the_next_run_and_take
         f"""#!/bin/sh
 case "$*" in
 *--dry-run*) ;;
-*"pip install"*) [ -e {disk}/filler ] || dd if=/dev/zero of={disk}/filler bs=4k status=none \\
-    count=$(($(df --output=avail -k {disk} | tail -1) / 4 - 2)) ;;
+*"pip install"*) [ -e ~/filled ] || {{ >~/filled; dd if=/dev/zero of={disk}/filler bs=4k status=none \\
+    count=$(($(df --output=avail -k {disk} | tail -1) / 4 - 2)); }} ;;
 esac
 exec {real} "$@"
 """
@@ -194,11 +194,12 @@ exec {real} "$@"
     program.chmod(0o755)
     first = site.apply(site.playbook(UPGRADE), check=3)
     assert (first.node["stopped_at"], first.node["reason"]) == ("torch", "action")
-    # The retry says that there is nothing to do, and is not believed.
+    assert "disk" in first.step("torch")["diagnoses"][0]["summary"]
+    # There is room again. The retry says that there is nothing to do, and is not believed.
+    node.run_as_root("rm", disk / "filler")
     second = site.apply(site.playbook(UPGRADE), check=3)
     assert second.node["stopped_at"] == "torch"
     (whole,) = [it for it in second.step("torch")["conditions"] if it["kind"] == "environment_intact"]
     assert whole["verdict"] == "not-held"
-    node.run_as_root("rm", disk / "filler")
     rolled_back(site, first.report["run"])
     assert tree(venv) == before
