@@ -3,16 +3,24 @@
 from dataclasses import dataclass
 
 from stackplan.model.report import NodeReport
+from stackplan.reports.wording import counted
 
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Something in which nodes differ: its values, each with the nodes that have it, in report order."""
+    """Something in which nodes differ: its values, each with the nodes that have it; what most of them have first."""
 
     name: str
     values: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def rest_text(contrast: Contrast, shown: int) -> str:
+    """Return what is not shown of a contrast beyond its first values, in words."""
+    rest = contrast.values[shown:]
+    nodes = sum(len(having) for _, having in rest)
+    return f"… and {counted(len(rest), 'more value')} on {counted(nodes, 'node')}"
 
 
 def contrasts(nodes: tuple[NodeReport, ...]) -> tuple[Contrast, ...]:
@@ -25,5 +33,6 @@ def contrasts(nodes: tuple[NodeReport, ...]) -> tuple[Contrast, ...]:
         for node in known:
             values.setdefault(node.traits.get(name, UNKNOWN), []).append(node.node)
         if len(values) > 1:
-            found.append(Contrast(name, tuple((value, tuple(having)) for value, having in values.items())))
+            ordered = sorted(values.items(), key=lambda it: -len(it[1]))
+            found.append(Contrast(name, tuple((value, tuple(having)) for value, having in ordered)))
     return tuple(found)

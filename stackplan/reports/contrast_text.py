@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 
 from stackplan.model.report import NodeReport
-from stackplan.reports.contrast import contrasts
+from stackplan.reports.contrast import contrasts, rest_text
 from stackplan.reports.layout import hanging, padded
 from stackplan.reports.node_text import names_text
 from stackplan.reports.paint import Paint, Style
@@ -29,7 +29,7 @@ def contrast_lines(nodes: tuple[NodeReport, ...], width: int, paint: Paint) -> l
             lines += hanging(f"  {lead}   {padded(safe(value, 60), texts)}   ", names_text(having) + count, width)
             lead = " " * names
         if len(it.values) > VALUES:
-            lines.append(f"  {lead}   … and {len(it.values) - VALUES} more")
+            lines.append(f"  {lead}   {rest_text(it, VALUES)}")
     if len(every) > ROWS:
         lines.append(f"  … and {len(every) - ROWS} more differences")
     return lines

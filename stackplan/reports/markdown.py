@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from stackplan.model.change import Change
-from stackplan.model.outcome import NodeOutcome, StepOutcome
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ConditionReport, NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports import node_text
+from stackplan.reports.contrast import Contrast, contrasts, rest_text
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
+from stackplan.reports.overridden_text import TITLE, overridden
 from stackplan.reports.paint import Paint
-from stackplan.reports.wording import MARKS, NODE_WORDS, change_text, counted
+from stackplan.reports.wording import MARKS, NODE_WORDS, UNRECORDED, change_text, counted, node_end
 
 Group = tuple[tuple[str, ...], NodeReport]
 
@@ -23,6 +25,8 @@ LIMIT = 40_000
 """Characters; a comparison takes 24,000, so that both go into one comment of GitHub (65,536)."""
 WIDTH = 100
 COLUMNS = 12
+CONTRASTS = 12
+VALUES = 6
 NAMES = 3
 FINDINGS = 20
 TABLE_SHARE = 14_000
@@ -54,6 +58,8 @@ def render(report: Report) -> str:
     groups = grouped(report.nodes)
     left: list[str] = []
     page.add(_headline(report))
+    left += _add_contrasts(page, report)
+    left += _add_remarks(page, report)
     steps = _columns(groups)
     missed = page.add_rows(*_table(groups, steps, report.command), TABLE_SHARE)
     if missed:
@@ -64,6 +70,36 @@ def render(report: Report) -> str:
     left += _add_changes(page, report, groups)
     left += _add_details(page, groups, report.command)
     return page.text(f"Left out for want of room: {', '.join(left)}; `--format json` has all of it." if left else "")
+
+
+def _add_contrasts(page: Page, report: Report) -> list[str]:
+    """Add what differs between the nodes of a plan; return what there was no room for."""
+    every = contrasts(report.nodes) if report.command == "plan" else ()
+    rows = [row for it in every[:CONTRASTS] for row in _contrast_rows(it)]
+    if not rows:
+        return []
+    missed = page.add_rows(["what differs", "", "nodes"], rows, TABLE_SHARE // 2)
+    left = [counted(missed, "row") + " of what differs"] if missed else []
+    return left + ([counted(len(every) - CONTRASTS, "difference")] if len(every) > CONTRASTS else [])
+
+
+def _contrast_rows(contrast: Contrast) -> Iterator[list[str]]:
+    lead = cell(contrast.name, 60)
+    for value, having in contrast.values[:VALUES]:
+        names = ", ".join(cell(name, 80) for name in having[:NAMES]) + (" …" if len(having) > NAMES else "")
+        yield [lead, cell(value, 60), f"{counted(len(having), 'node')}: {names}"]
+        lead = ""
+    if len(contrast.values) > VALUES:
+        yield ["", rest_text(contrast, VALUES), ""]
+
+
+def _add_remarks(page: Page, report: Report) -> list[str]:
+    """Add the notes on the whole report, and which variables are not the playbook's own; return what had no room."""
+    notes = [f"- {code(it.summary)}" + (f" → {code(it.remedy)}" if it.remedy else "") for it in report.diagnoses]
+    left = [] if not notes or page.add("\n".join(notes)) else [counted(len(notes), "note")]
+    rows = [[cell(name, 60), cell(value, 80), cell(origin, 80)] for name, value, origin in overridden(report)]
+    missed = page.add_rows([TITLE, "", ""], rows, TABLE_SHARE // 4) if rows else 0
+    return left + ([counted(missed, "variable")] if missed else [])
 
 
 def grouped(nodes: Iterable[NodeReport]) -> list[Group]:
@@ -94,16 +130,18 @@ def node_words(outcome: NodeOutcome, command: str) -> str:
     return _WORDS.get(command, {}).get(outcome, NODE_WORDS[outcome])
 
 
+def _node_words(node: NodeReport, command: str) -> str:
+    return UNRECORDED if node.reason is Reason.UNRECORDED else node_words(node.outcome, command)
+
+
 def _headline(report: Report) -> str:
     total = len(report.nodes)
     title = f"### stackplan {report.command}: {code(report.playbook.name, 80)}"
     if not total:
         return f"{title}\n\nNo node was selected."
-    counts = Counter(node.outcome for node in report.nodes)
-    said = [
-        f"{counts[outcome]} {node_words(outcome, report.command)}"
-        for outcome in sorted(counts, key=lambda it: _ORDER.index(it) if it in _ORDER else 0)
-    ]
+    ordered = sorted(report.nodes, key=lambda it: _ORDER.index(it.outcome) if it.outcome in _ORDER else 0)
+    counts = Counter(_node_words(node, report.command) for node in ordered)
+    said = [f"{count} {word}" for word, count in counts.items()]
     failing = any(step.outcome in _FAILS for node in report.nodes for step in node.steps)
     mark = "✘ " if failing or report.outcome not in _SIGNS else ""
     run = f" · run {code(report.run, 40)}" if report.run else ""
@@ -132,7 +170,7 @@ def _table(groups: list[Group], steps: tuple[str, ...], command: str) -> tuple[l
     for names, node in groups:
         marks = {step.id: MARKS[step.outcome][0] for step in node.steps}
         sign = _SIGNS.get(node.outcome, "✘")
-        outcome = f"{sign} {node_words(node.outcome, command)}"
+        outcome = f"{sign} {_node_words(node, command)}"
         rows.append([listed(names, NAMES), outcome, *(marks.get(name, "") for name in steps)])
     return head, rows
 
@@ -172,7 +210,7 @@ def _findings(node: NodeReport) -> Iterator[str]:
         yield _finding(step)
     if failing:
         return
-    text = f"{NODE_WORDS[node.outcome] if node.outcome is not NodeOutcome.FAILED else 'stopped before the first step'}"
+    text = node_end(node) if node.outcome is not NodeOutcome.FAILED else "stopped before the first step"
     yield "\n".join(
         [
             f"{text}: {code(node.message)}" if node.message else text,
@@ -232,7 +270,7 @@ def _add_details(page: Page, groups: list[Group], command: str) -> list[str]:
         count = f" ({len(names)} nodes)" if len(names) > 1 else ""
         lines = node_text.render(names, node, WIDTH, Paint(colour=False))
         body = fenced([line.rstrip() for line in lines])
-        if not page.add(folded(f"{first}{count}: {node_words(node.outcome, command)}", body)):
+        if not page.add(folded(f"{first}{count}: {_node_words(node, command)}", body)):
             nodes = sum(len(others) for others, _ in groups[index:])
             return [f"details of {counted(nodes, 'node')}"]
     return []

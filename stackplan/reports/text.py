@@ -13,6 +13,7 @@ from stackplan.reports import node_text
 from stackplan.reports.condition_text import diagnosis_lines
 from stackplan.reports.contrast_text import contrast_lines
 from stackplan.reports.layout import beside, hanging, padded, usable
+from stackplan.reports.overridden_text import overridden_lines
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
 from stackplan.reports.wording import NODE_STYLES, counted, node_word
@@ -34,6 +35,8 @@ def render(report: Report, *, width: int, colour: bool) -> str:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
     if report.command == "plan" and (apart := contrast_lines(report.nodes, width, paint)):
         lines += [*apart, ""]
+    if told := overridden_lines(report, width, paint):
+        lines += [*told, ""]
     if len(groups) > GROUPS_IN_FULL:
         lines += [*_table(groups, report.command, width, paint), ""]
         groups, left = _worth_details(groups)

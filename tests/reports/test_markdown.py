@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from stackplan.model.outcome import NodeOutcome, StepOutcome
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ActionReport, NodeReport, StepReport
 from stackplan.reports import markdown
 from stackplan.reports.markdown_text import Page, cell, code, fenced, length, listed, raw_code, table
@@ -136,3 +137,46 @@ def test_nodes_without_steps_have_a_row(plan_report):
     text = markdown.render(replace(plan_report, nodes=(away,)))
     assert "| `gpu-09` | ✘ could not be reached |" in text
     assert "could not be reached: `refused`" in text
+
+
+def _fleet(plan_report, *traits):
+    nodes = (replace(plan_report.nodes[0], node=f"n{index}", traits=it) for index, it in enumerate(traits))
+    return replace(plan_report, nodes=tuple(nodes))
+
+
+def test_a_plan_begins_with_what_differs_between_its_nodes(plan_report):
+    new, old = {"driver": "580.95.05", "uv": "0.9"}, {"driver": "575.57", "uv": "0.9"}
+    text = markdown.render(_fleet(plan_report, old, *[new] * 12, {"uv": "0.9"}))
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert rows[0] == "| what differs |  | nodes |"
+    assert rows[2:5] == [
+        "| `driver` | `580.95.05` | 12 nodes: `n1`, `n2`, `n3` … |",
+        "|  | `575.57` | 1 node: `n0` |",
+        "|  | `unknown` | 1 node: `n13` |",
+    ]
+    assert "`uv`" not in text
+    assert text.index("what differs") < text.index("| nodes |")
+    assert "what differs" not in markdown.render(_fleet(plan_report, new, new))
+
+
+def test_many_differences_are_summarised(plan_report):
+    traits = [{f"trait {name}": str(index) for name in range(30)} for index in range(500)]
+    text = markdown.render(_fleet(plan_report, *traits))
+    assert "… and 494 more values on 494 nodes" in text
+    assert "18 differences" in text
+    assert len(text) <= markdown.LIMIT
+
+
+def test_notes_and_variables_that_are_not_the_playbooks_own(plan_report):
+    note = Diagnosis(summary="facts of `x` are old | really", remedy="record them")
+    told = replace(plan_report, diagnoses=(note,), variables={"cuda": "13.1|"}, variable_origins={"cuda": "--var"})
+    text = markdown.render(told)
+    assert "- ``facts of `x` are old | really`` → `record them`" in text
+    assert "| `cuda` | `13.1\\|` | `--var` |" in text
+
+
+def test_a_node_without_facts_is_not_said_to_be_out_of_reach(plan_report):
+    bare = NodeReport(node="new", outcome=NodeOutcome.UNREACHABLE, reason=Reason.UNRECORDED, message="no facts")
+    text = markdown.render(replace(plan_report, nodes=(*plan_report.nodes, bare)))
+    assert "1 no facts recorded" in text
+    assert "reached" not in text

@@ -125,3 +125,17 @@ def test_nothing_hostile_reaches_the_terminal(words, outcome, width):
         shown = text.render(report, width=width, colour=False)
         assert all(line.isprintable() for line in shown.split("\n"))
         assert len(shown) < 60_000
+
+
+def test_values_in_which_nodes_differ_are_counted_and_the_most_frequent_come_first(plan_report):
+    nodes = tuple(replace(plan_report.nodes[0], node=f"n{it}", traits={"driver": str(min(it, 9))}) for it in range(30))
+    lines = text.render(replace(plan_report, nodes=nodes), width=100, colour=False).splitlines()
+    assert lines[1] == "  driver   9   n9, n10, n11, n12, n13, n14 … (21 nodes)"
+    assert lines[7].strip() == "… and 4 more values on 4 nodes"
+
+
+def test_variables_that_are_not_the_playbooks_own_are_told_with_who_set_them(plan_report):
+    told = replace(plan_report, variables={"cuda": "13.1", "venv": "~/x"}, variable_origins={"cuda": "--var"})
+    shown = text.render(told, width=100, colour=False)
+    assert "variables that the playbook does not set itself\n  cuda   13.1   --var\n" in shown
+    assert "venv  " not in shown
