@@ -132,7 +132,10 @@ class Shortage:
 
 def shortage(steps: Collection[BoundStep], facts: Facts, run: str, inquiry: Inquiry) -> Shortage | None:
     """Return where room for snapshots will be lacking, counted over all `steps` together, before any of them acts."""
-    wanted = {room_query(run, it): step for step in steps for it in step.writes(facts)}
+    wanted: dict[Query, BoundStep] = {}
+    for step in steps:
+        for it in step.writes(facts):
+            wanted.setdefault(room_query(run, it), step)
     if not wanted:
         return None
     answers = inquiry.learn(list(wanted)).answers
