@@ -1,42 +1,86 @@
 """Where things lie: a playbook by path or by name, and the root of the project."""
 
+import errno
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from stackplan.language.inventory import FILE as INVENTORY
 from stackplan.language.nearest import did_you_mean
+from stackplan.language.tree import read_start
 from stackplan.model.diagnosis import Diagnosis, Invalid
 
 SUFFIXES = (".yaml", ".yml")
+_SNIFFED_BYTES = 4096
 
 
 def find_playbook(name: str, inventory: Path | None, here: Path) -> Path:
     """Return the playbook's path: `name` itself, else `playbooks/NAME` beside the inventory or above `here`.
 
-    Raise Invalid, naming the folders and the nearest name in them, when there is none.
+    Raise Invalid, naming the folders and the nearest name in them, when there is none, and for what is no playbook.
     """
+    found = find_file(name, inventory, here)
+    check_playbook(found)
+    return found
+
+
+def check_playbook(path: Path) -> None:
+    """Raise Invalid for a file that is surely something else: a saved plan, or nothing at all."""
+    data = read_start(path, str(path), _SNIFFED_BYTES)
+    begins = data.strip()
+    if len(data) < _SNIFFED_BYTES and begins in (b"", b"{}"):
+        expected = "a playbook, with `nodes` and `steps`"
+        raise Invalid([Diagnosis(summary=f"{path} is empty: neither a playbook nor a saved plan", expected=expected)])
+    if begins.startswith(b"{") and _is_plan(path):
+        remedy = f"apply it with `stackplan apply {path}`; its playbook is the one that `stackplan plan` was given"
+        raise Invalid([Diagnosis(summary=f"{path} is a saved plan", expected="a playbook", remedy=remedy)])
+
+
+def _is_plan(path: Path) -> bool:
+    from stackplan.engine.saved_plan_file import is_plan_file  # noqa: PLC0415 - spared by whoever gives a playbook
+
+    return is_plan_file(path)
+
+
+def find_file(name: str, inventory: Path | None, here: Path) -> Path:
+    """Return the same without a look into it."""
     path = Path(name)
     if not name.strip():
         raise Invalid([Diagnosis(summary="the name of the playbook is empty", expected="a path, or a playbook's name")])
-    if _is_file(path):
+    if is_file(path):
         return path
-    if path.is_dir():
-        raise Invalid([Diagnosis(summary=f"{name} is a folder", expected="a playbook: a YAML file")])
+    if (other := what_else(path)) is not None:
+        raise Invalid([Diagnosis(summary=f"{name} is {other}", expected="a playbook: a YAML file")])
     folders = list(dict.fromkeys(_playbook_folders(inventory, here)))
     for folder in folders:
         for candidate in (folder / name, *(folder / f"{name}{suffix}" for suffix in SUFFIXES)):
-            if _is_file(candidate):
+            if is_file(candidate):
                 return as_named(candidate, here)
     raise Invalid([_no_playbook(name, folders, here)])
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
     """Return whether there is such a file. Raise Invalid for what cannot be a path at all."""
     try:
         return path.is_file()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Invalid([Diagnosis(summary=f"`{str(path)[:80]}` cannot be read: {reason}")]) from error
+
+
+def what_else(path: Path) -> str | None:
+    """Return what a path leads to where that is no regular file, in words; None for a file, and where nothing is."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a symbolic link that leads nowhere" if path.is_symlink() else None
+    except (OSError, ValueError) as error:
+        return "a symbolic link that leads in a circle" if getattr(error, "errno", None) == errno.ELOOP else None
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a pipe, which can be read only once" if stat.S_ISFIFO(mode) else "no regular file"
 
 
 def git_root(start: Path) -> Path | None:

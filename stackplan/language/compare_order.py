@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from stackplan.language.compare_values import Ruling
 from stackplan.model.comparison import Effect, Move
+from stackplan.model.diagnosis import Invalid
 from stackplan.model.facts import Facts, Origin, Unknown
 from stackplan.model.job import Job
 from stackplan.model.kind import ACTIONS, ActionKind
@@ -21,7 +22,8 @@ class Order:
 
     old: Mapping[str, int]
     new: Mapping[str, int]
-    steps: Mapping[str, Step]
+    acting: frozenset[str]
+    guards: frozenset[str]
     before: Mapping[str, str | None]
     after: Mapping[str, str | None]
     moved: frozenset[str]
@@ -38,13 +40,13 @@ class Order:
         ahead = [it for it in self.new if self.old[it] < self.old[name] and self.new[it] > self.new[name]]
         behind = [it for it in self.new if self.old[it] > self.old[name] and self.new[it] < self.new[name]]
         found: list[Ruling] = []
-        if ahead and acts(self.steps[name]):
-            guards = [it for it in ahead if _guards(self.steps[it])]
+        if ahead and name in self.acting:
+            guards = [it for it in ahead if it in self.guards]
             said = f"runs now before {_names(guards or ahead)} {_are(guards or ahead)} proven"
             found.append((Effect.WEAKER if guards else Effect.NOTE, said))
         # Of two that both moved it is said once, of the one that came forward.
-        if waited := [it for it in behind if it not in self.moved and acts(self.steps[it])]:
-            effect = Effect.WEAKER if _guards(self.steps[name]) else Effect.NOTE
+        if waited := [it for it in behind if it not in self.moved and it in self.acting]:
+            effect = Effect.WEAKER if name in self.guards else Effect.NOTE
             found.append((effect, f"{_names(waited)} no longer {_wait(waited)} for its proof"))
         if not found:
             return Effect.OTHER, None
@@ -57,10 +59,13 @@ def order(old: Sequence[tuple[str, Step]], new: Sequence[Step]) -> Order:
     numbers = {name: number for number, (name, _) in enumerate(old)}
     common = [str(step.id) for step in new if step.id in numbers]
     staying = _longest_rising([numbers[name] for name in common])
+    acting = frozenset(str(step.id) for step in new if acts(step))
     return Order(
         old=numbers,
         new={name: number for number, name in enumerate(common)},
-        steps={str(step.id): step for step in new},
+        acting=acting,
+        # What is there to hold up the rest: it asks before it acts, or does nothing but ask.
+        guards=frozenset(str(step.id) for step in new if step.preconditions or step.id not in acting),
         before=_before([name for name, _ in old]),
         after=_before([str(step.id) for step in new]),
         moved=frozenset(name for index, name in enumerate(common) if index not in staying),
@@ -74,7 +79,7 @@ def acts(step: Step) -> bool:
         return True
     try:
         job = job_of(found.read(step.action.arguments))
-    except (ValueError, TypeError):
+    except (Invalid, ValueError, TypeError):
         return True
     return job is None or bool(job.stages)
 
@@ -86,11 +91,6 @@ def job_of(action: ActionKind) -> Job | None:
     except Exception:  # noqa: BLE001 - a kind may take it for certain that a node has answered; then words will do
         return None
     return job if isinstance(job, Job) else None
-
-
-def _guards(step: Step) -> bool:
-    """Return whether a step is there to hold up what follows: it asks before it acts, or does nothing but ask."""
-    return bool(step.preconditions) or not acts(step)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -2,6 +2,9 @@
 
 Locations in them read `1a2b3c4d5e:playbooks/p.yaml`, as `git show` takes them. Symbolic links are followed inside the
 repository. No filter, hook or program that the repository configures is run, and nothing is fetched.
+
+The repository is the one around the folder, also in a hook, where git names one in the environment: `GIT_DIR` counts
+only beside `GIT_WORK_TREE`, without which it says nothing of where the files are.
 """
 
 import os
@@ -17,39 +20,55 @@ _GIT_S = 60.0
 _LINK = "120000"
 _MOST_LINKS = 20
 _SHORT = 10
+_DEEPEN = "this clone is shallow: fetch the revision first (`fetch-depth: 0` for actions/checkout)"
+_OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 
 
 def toplevel(folder: Path) -> Path:
     """Return the root of the git work tree around a folder. Raise Invalid without git or a repository."""
     done = _git(folder, "rev-parse", "--show-toplevel")
     if done.returncode != 0:
-        raise Invalid(
-            [
-                Diagnosis(
-                    summary="this is not a git work tree, so there are no revisions to compare",
-                    observed=_words(done.stderr),
-                    remedy="compare two files: `stackplan diff old.yaml new.yaml`",
-                )
-            ]
-        )
+        raise Invalid([_no_repository(folder, _words(done.stderr))])
     return Path(os.fsdecode(done.stdout.rstrip(b"\n"))).resolve()
+
+
+def inside(root: Path, path: Path) -> Path:
+    """Return the path of a file, which need not exist, as one below a work tree's root. Raise Invalid if it is not."""
+    absolute = Path(os.path.normpath(path.absolute()))
+    if not absolute.is_relative_to(root):
+        absolute = absolute.parent.resolve() / absolute.name
+    if not absolute.is_relative_to(root):
+        summary = f"{path} lies outside of the git repository {root}"
+        remedy = "run `stackplan diff` in its own repository, or compare two files: `stackplan diff old.yaml new.yaml`"
+        raise Invalid([Diagnosis(summary=summary, remedy=remedy)])
+    folder = next(it for it in absolute.parents if it.is_dir())
+    if folder != root and (other := toplevel(folder)) != root and other.is_relative_to(root):
+        summary = f"{path} lies in another git repository, {other}"
+        raise Invalid([Diagnosis(summary=summary, remedy="run `stackplan diff` there")])
+    return absolute
+
+
+def _no_repository(folder: Path, said: str | None) -> Diagnosis:
+    if said is not None and "dubious ownership" in said:
+        return Diagnosis(
+            summary=f"git reads no repository of another user, and {folder} lies in one",
+            observed=said.split("\n", maxsplit=1)[0],
+            remedy="if you trust it: `git config --global --add safe.directory` and the repository's folder",
+        )
+    return Diagnosis(
+        summary="this is not a git work tree, so there are no revisions to compare",
+        observed=said,
+        remedy="compare two files: `stackplan diff old.yaml new.yaml`",
+    )
 
 
 def commit(root: Path, revision: str) -> str:
     """Return the full name of the commit that a revision names. Raise Invalid when there is none."""
     done = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if done.returncode != 0:
-        shallow = _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
-        fetch = "this clone is shallow: fetch the revision first (`fetch-depth: 0` for actions/checkout)"
-        raise Invalid(
-            [
-                Diagnosis(
-                    summary=f"git knows no revision `{revision}`",
-                    expected="a branch, a tag or a commit of this repository",
-                    remedy=fetch if shallow else None,
-                )
-            ]
-        )
+        expected = "a branch, a tag or a commit of this repository"
+        remedy = _DEEPEN if _is_shallow(root) else None
+        raise Invalid([Diagnosis(summary=f"git knows no revision `{revision}`", expected=expected, remedy=remedy)])
     return done.stdout.decode("ascii").strip()
 
 
@@ -58,15 +77,20 @@ def merge_base(root: Path, first: str, second: str) -> str:
     done = _git(root, "merge-base", commit(root, first), commit(root, second))
     if done.returncode != 0:
         summary = f"`{first}` and `{second}` have no commit in common"
-        raise Invalid([Diagnosis(summary=summary, remedy=f"name one of them: `stackplan diff {first} -- PLAYBOOK`")])
+        one = f"name one of them: `stackplan diff {first} -- PLAYBOOK`"
+        raise Invalid([Diagnosis(summary=summary, remedy=_DEEPEN if _is_shallow(root) else one)])
     return done.stdout.decode("ascii").strip()
+
+
+def _is_shallow(root: Path) -> bool:
+    return _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
 
 
 @dataclass(frozen=True)
 class _Entry:
     mode: str
+    kind: str
     object: str
-    size: int
 
 
 @dataclass
@@ -85,10 +109,19 @@ class GitFiles:
         entry = self._entry(self.resolved(path))
         if entry is None:
             raise Invalid([Diagnosis(summary=f"there is no file `{named}`")])
-        if entry.size > LARGEST_BYTES:
+        if int(self._asked("cat-file", "-s", entry.object)) > LARGEST_BYTES:
             summary = f"`{named}` is too large to be a playbook, an inventory or a file of variables"
             raise Invalid([Diagnosis(summary=summary, expected="at most 1 MiB")])
         return self._content(entry)
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of all files, from the root."""
+        return tuple(self._entries)
+
+    def submodule_of(self, path: Path) -> str | None:
+        """Return the submodule that a path lies in, whose files this repository does not hold; None outside of one."""
+        inside = self._inside(path)
+        return next((str(it) for it in inside.parents if str(it) in self._submodules), None) if inside else None
 
     def is_file(self, path: Path) -> bool:
         return self._entry(self.resolved(path)) is not None
@@ -124,10 +157,14 @@ class GitFiles:
         text = str(path)
         return Path(os.path.normpath(self.root / text.removeprefix(f"{self.label}:")))
 
+    def _inside(self, path: Path) -> PurePosixPath | None:
+        return PurePosixPath(path.relative_to(self.root)) if path.is_relative_to(self.root) else None
+
     def _entry(self, path: Path) -> _Entry | None:
-        if not path.is_relative_to(self.root):
+        inside = self._inside(path)
+        if inside is None:
             return None
-        found = self._entries.get(path.relative_to(self.root).as_posix())
+        found = self._entries.get(str(inside))
         return None if found is None or found.mode == _LINK else found
 
     def _first_link(self, path: PurePosixPath) -> PurePosixPath | None:
@@ -138,30 +175,46 @@ class GitFiles:
 
     def _content(self, entry: _Entry) -> bytes:
         if entry.object not in self._read:
-            done = _git(self.root, "cat-file", "blob", entry.object)
-            if done.returncode != 0:
-                summary = f"git cannot read a file of {self.label}"
-                raise Invalid([Diagnosis(summary=summary, observed=_words(done.stderr))])
-            self._read[entry.object] = done.stdout
+            self._read[entry.object] = self._asked("cat-file", "blob", entry.object)
         return self._read[entry.object]
+
+    def _asked(self, *words: str) -> bytes:
+        done = _git(self.root, *words)
+        if done.returncode != 0:
+            summary = f"git cannot read a file of {self.label}"
+            partial = b"lazy fetching disabled" in done.stderr
+            remedy = f"this clone is partial: fetch what it lacks, for instance by `git archive {self.label}`"
+            observed = _words(done.stderr)
+            raise Invalid([Diagnosis(summary=summary, observed=observed, remedy=remedy if partial else None)])
+        return done.stdout
 
     @cached_property
     def _entries(self) -> dict[str, _Entry]:
-        """The files and links of the commit, by path; `git ls-tree -l` says `MODE blob OBJECT SIZE\\tPATH`."""
-        done = _git(self.root, "ls-tree", "-r", "-l", "-z", "--full-tree", self.commit)
+        return {path: entry for path, entry in self._listed.items() if entry.kind == "blob"}
+
+    @cached_property
+    def _submodules(self) -> frozenset[str]:
+        return frozenset(path for path, entry in self._listed.items() if entry.kind == "commit")
+
+    @cached_property
+    def _listed(self) -> dict[str, _Entry]:
+        """All that the commit holds, by path; `git ls-tree` says `MODE KIND OBJECT\tPATH`."""
+        done = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit)
         if done.returncode != 0:
             raise Invalid([Diagnosis(summary=f"git cannot list {self.label}", observed=_words(done.stderr))])
         found: dict[str, _Entry] = {}
         for row in done.stdout.split(b"\0"):
             about, tab, path = row.partition(b"\t")
-            words = about.decode("ascii", "replace").split()
-            if tab and words[1] == "blob":
-                found[os.fsdecode(path)] = _Entry(words[0], words[2], int(words[3]))
+            if tab:
+                mode, kind, name = about.decode("ascii", "replace").split()
+                found[os.fsdecode(path)] = _Entry(mode, kind, name)
         return found
 
 
 def _git(folder: Path, *words: str) -> "subprocess.CompletedProcess[bytes]":
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    if "GIT_WORK_TREE" not in environment:
+        environment = {name: value for name, value in environment.items() if name not in _OF_ONE_REPOSITORY}
     argv = ["git", "-c", "core.fsmonitor=false", *words]
     try:
         return subprocess.run(

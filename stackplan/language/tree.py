@@ -29,6 +29,11 @@ MOST_ALIASED = 20_000
 _LONGEST_NAME = 300
 """Characters of a path that a message still shows, so that the reason after it is seen."""
 
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+
+_OURS = re.compile(r"^<{7} ", re.MULTILINE)
+_THEIRS = re.compile(r"^>{7} ", re.MULTILINE)
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Line ends are LF or CR LF: what else YAML 1.1 takes for one (CR alone, NEL, LS, PS) would shift all later positions.
 _READABLE = "\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
@@ -139,6 +144,9 @@ def decode(data: bytes, named: str) -> str:
         )
         raise Invalid([diagnosis]) from error
     text = text.removeprefix("\ufeff")
+    if text.startswith(_LFS_POINTER):
+        summary = f"`{named}` is a pointer of Git LFS, in the place of the file"
+        raise Invalid([Diagnosis(summary=summary, remedy="fetch it with `git lfs pull`, or take it out of LFS")])
     if match := _UNREADABLE.search(text):
         summary = "a control character stands here"
         observed = f"U+{ord(match[0]):04X}"
@@ -150,6 +158,10 @@ def decode(data: bytes, named: str) -> str:
 
 def read_text(text: str, path: str) -> Tree:
     """Return the tree of a text. Raise Invalid with every fault of its structure, each at its place."""
+    if (match := _OURS.search(text)) and _THEIRS.search(text, match.end()):
+        summary, remedy = "a merge conflict is not resolved here", "keep one of the two, and remove git's markers"
+        diagnosis = Diagnosis(summary=summary, at=_at(text[: match.start()], path), remedy=remedy)
+        raise source.invalid([diagnosis], {path: source.lines(text)})
     builder = _Builder(path)
     try:
         for event in _events(text):

@@ -17,6 +17,8 @@ def render(comparison: Comparison) -> str:
     """Return the comparison as markdown of at most 24,000 characters that ends in a line break."""
     page = Page(LIMIT)
     page.add(f"### stackplan diff: {code(comparison.name, 80)}\n\n{code(words.sides(comparison), 250)}")
+    if presence := words.presence(comparison):
+        page.add(code(presence, 300))
     page.add(f"**{words.counts(comparison)}**")
     left = [
         *_add_weakened(page, comparison),

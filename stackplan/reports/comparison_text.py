@@ -44,6 +44,8 @@ def render(comparison: Comparison, *, width: int, colour: bool) -> str:
     """Return the comparison as text that ends in a line break."""
     sheet = _Sheet(usable(width), Paint(colour))
     lines = [sheet.paint(Style.STRONG, f"{safe(comparison.name, 120)}   {words.sides(comparison)}"), ""]
+    if presence := words.presence(comparison):
+        lines[1:] = [*hanging("", presence, sheet.width), ""]
     for section in (
         _weakened(comparison, sheet),
         _settings(comparison, sheet),

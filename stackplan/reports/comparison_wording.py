@@ -25,6 +25,16 @@ def sides(comparison: Comparison) -> str:
     return f"{safe(comparison.old.label, 120)} → {safe(comparison.new.label, 120)}"
 
 
+def presence(comparison: Comparison) -> str:
+    """Return that only one of the two has the playbook, in one line; empty where both have it."""
+    old, new = comparison.old, comparison.new
+    if (old.sha256 is None) == (new.sha256 is None):
+        return ""
+    if old.sha256 is None:
+        return f"New in {safe(new.label, 120)}: {safe(old.label, 120)} has no such playbook."
+    return f"Gone in {safe(new.label, 120)}: there is no such playbook any more."
+
+
 def title(comparison: Comparison) -> str:
     """Return how much is weaker, in one line."""
     weaker = sum(it.effect is Effect.WEAKER for it in comparison.weakened)

@@ -51,3 +51,38 @@ def stackplan(project: Path, environment: dict[str, str]) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def git(project: Path, environment: dict[str, str]) -> Callable[..., str]:
+    """Run git in the project, which becomes a repository of its own."""
+    (project / ".git").rmdir()
+    who = {f"GIT_{it}_{what}": "t@example.org" for it in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+    def run(*words: str, folder: Path = project) -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, env={**environment, **who}, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    run("init", "--quiet", "--initial-branch", "main")
+    return run
+
+
+@pytest.fixture
+def commit(git: Callable[..., str], project: Path) -> Callable[[dict[str, str | None]], str]:
+    """Write files by path (delete those that are None), commit the lot, and return the commit."""
+
+    def committed(files: dict[str, str | None]) -> str:
+        for name, text in files.items():
+            path = project / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                path.unlink()
+            else:
+                path.write_text(text)
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "change")
+        return git("rev-parse", "HEAD")
+
+    return committed

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -280,41 +279,6 @@ def test_without_git_the_way_out_is_named(first, stackplan, tmp_path):
     ended = stackplan("diff", "HEAD", "--", P, PATH=str(tmp_path))
     assert ended.returncode == 2
     assert "git is not installed here" in ended.stderr
-
-
-@pytest.fixture
-def git(project, environment):
-    """Run git in the project, which becomes a repository of its own."""
-    (project / ".git").rmdir()
-    who = {f"GIT_{it}_{what}": "t@example.org" for it in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-
-    def run(*words):
-        done = subprocess.run(
-            ["git", *words], cwd=project, env={**environment, **who}, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
-
-    run("init", "--quiet", "--initial-branch", "main")
-    return run
-
-
-@pytest.fixture
-def commit(git, project):
-    """Write files by path (delete those that are None), commit the lot, and return the commit."""
-
-    def committed(files):
-        for name, text in files.items():
-            path = project / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if text is None:
-                path.unlink()
-            else:
-                path.write_text(text)
-        git("add", "--all")
-        git("commit", "--quiet", "--message", "change")
-        return git("rev-parse", "HEAD")
-
-    return committed
 
 
 @pytest.fixture

@@ -105,6 +105,14 @@ def test_checkpoints_may_change_places_and_what_waits_for_more_is_no_loss(compar
     assert compared(step("a") + checkpoint("c"), checkpoint("c") + step("a")).weakened == ()
 
 
+def test_a_step_whose_arguments_only_a_node_can_tell_is_taken_to_act(compared):
+    open_ = step(
+        "a", action="python_packages: {venv: '{{ node.labels.venv }}', packages: '{{ node.labels.packages }}'}"
+    )
+    (weakened,) = compared(checkpoint("c") + open_, open_ + checkpoint("c")).weakened
+    assert weakened.effect is Effect.WEAKER
+
+
 def test_it_is_said_of_what_it_runs_ahead(compared):
     old = step("a") + checkpoint("c") + step("b") + step("d")
     (weakened,) = compared(old, step("d") + step("a") + checkpoint("c") + step("b")).weakened
