@@ -9,7 +9,7 @@ from stackplan.engine.stop import Stop
 
 GRACE_S = 10.0
 """What is asked to end (TERM) has so long before it is ended (KILL)."""
-_RESERVE_S = 10.0
+RESERVE_S = 10.0
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 
@@ -21,7 +21,11 @@ class Breakable(Protocol):
 
 
 def break_lock(
-    session: Breakable, by: Mapping[str, str], clock: Clock, stop: Stop, grace_s: float = GRACE_S
+    session: Breakable,
+    by: Mapping[str, str],
+    clock: Clock,
+    stop: Stop,
+    grace_s: float = GRACE_S,
 ) -> Holders:
     """End what holds the node and return who holds it then: nobody, or what cannot be ended. Raise ConnectionFailure.
 
@@ -29,11 +33,11 @@ def break_lock(
     """
     session.break_lock(by, grace_s)
     # A supervisor ends what ignores it by itself, and has a word to write afterwards.
-    left = _wait(session, clock, stop, grace_s + _RESERVE_S)
+    left = _wait(session, clock, stop, grace_s + RESERVE_S)
     if left.none:
         return left
     session.break_lock(by, None)
-    return _wait(session, clock, stop, _RESERVE_S)
+    return _wait(session, clock, stop, RESERVE_S)
 
 
 def _wait(session: Breakable, clock: Clock, stop: Stop, patience_s: float) -> Holders:
