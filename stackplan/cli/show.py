@@ -56,9 +56,9 @@ def _show_output(found: Captured) -> int:
     if sys.stdout.isatty():
         text = "".join(f"{safe(line, len(line))}\n" for line in text.splitlines())
     result(text)
-    say(
-        f"On {safe(found.node)} it is kept in ~/.local/state/stackplan/HOST/spool/{safe(found.job)} until it is pruned."
-    )
     if not text:
         say("It printed nothing.")
+    if found.job is not None:
+        where = f"~/.local/state/stackplan/HOST/spool/{safe(found.job)}"
+        say(f"On {safe(found.node)} it is kept in {where} until it is pruned.")
     return 0

@@ -14,15 +14,15 @@ from stackplan.model.event import Event, OutputSeen, StepEnded, StepStarted
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
     """The output of one step on one node, all attempts. `head` holds it from its beginning on. `tail` None: the head is
-    all of it; else something is missing between the two. `job` names the last attempt's folder on the node.
+    all of it; else something is missing between the two. `job` names the last attempt's folder on the node, None where
+    that is not known.
     """
 
     node: str
     step: str
     head: str
     tail: str | None
-    attempts: int
-    job: str
+    job: str | None
 
 
 def captured(events: Iterable[Event], run: str, step: str, node: str | None) -> Captured:
@@ -30,25 +30,29 @@ def captured(events: Iterable[Event], run: str, step: str, node: str | None) -> 
     heads: dict[tuple[str, str], list[str]] = {}
     tails: dict[tuple[str, str], str | None] = {}
     attempts: dict[tuple[str, str], int] = {}
+    ran: dict[tuple[str, str], None] = {}
     for event in events:
         match event:
             case StepStarted():
                 key = (event.node, event.step)
+                ran[key] = None
                 attempts[key] = event.action.attempts
                 if event.action.attempts > 1:
                     heads.setdefault(key, []).append(f"[stackplan: attempt {event.action.attempts}]\n")
             case OutputSeen():
+                # Of a rollback this is all: it puts back what several steps wrote, and starts none of them.
+                ran[event.node, event.step] = None
                 heads.setdefault((event.node, event.step), []).append(event.text)
             case StepEnded() if event.step.action is not None:
                 tails[event.node, event.step.id] = event.step.action.output_tail
             case _:
                 pass
-    key = _meant(tuple(attempts), step, node)
+    key = _meant(tuple(ran), step, node)
     head = "".join(heads.get(key, []))
     tail = tails.get(key)
     whole = tail is None or head.rstrip("\n").endswith(tail.rstrip("\n"))
-    job = job_name(run, key[0], step, attempts[key])
-    return Captured(node=key[0], step=step, head=head, tail=None if whole else tail, attempts=attempts[key], job=job)
+    job = job_name(run, key[0], step, attempts[key]) if key in attempts else None
+    return Captured(node=key[0], step=step, head=head, tail=None if whole else tail, job=job)
 
 
 def _meant(ran: tuple[tuple[str, str], ...], step: str, node: str | None) -> tuple[str, str]:

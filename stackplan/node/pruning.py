@@ -1,8 +1,11 @@
-"""Taking away the folders of jobs that ended long ago, when a run takes the node's lock.
+"""Taking away what jobs that ended long ago left behind, when a run takes the node's lock.
 
-A folder goes when its job's end is on record and it is none of the latest KEPT, or older than KEPT_S and none of the
-latest KEPT_ALWAYS: a wall clock that jumps ahead must not take away everything. What runs, what ended without a word
-and what belongs to the run itself stays. The order is that of the ends on the node's own clock.
+Of a job the output and whatever else takes room goes when it is none of the latest KEPT, or older than KEPT_S and none
+of the latest KEPT_ALWAYS: a wall clock that jumps ahead must not take away everything. That it was started and how it
+ended stays on record much longer, for the latest ENDS_KEPT: a run that is taken up again must not start it anew.
+
+What runs, what ended without a word and what belongs to the run itself stays. The order is that of the ends on the
+node's own clock.
 """
 
 from __future__ import annotations
@@ -17,34 +20,42 @@ from stackplan.node.spool import Spool, state_folder
 KEPT = 200
 KEPT_ALWAYS = 20
 KEPT_S = 30 * 24 * 3600.0
+ENDS_KEPT = 5000
 PATIENCE_S = 2.0
+_RECORD = ("pid", "ending.json")
 
 
 def prune(run: str, patience_s: float = PATIENCE_S) -> int:
-    """Take old jobs of other runs than `run` away, for `patience_s` at most; return how many. Never raise OSError."""
+    """Take away what is old of other runs than `run`, for `patience_s` at most; return of how many jobs.
+
+    Never raise OSError.
+    """
     deadline = time.monotonic() + patience_s
-    removed = 0
-    for spool in _old(run):
+    pruned = 0
+    for spool, record_too in _old(run):
         if time.monotonic() >= deadline:
             break
-        removed += _remove(spool)
-    return removed
+        pruned += _take_away(spool, () if record_too else _RECORD)
+    return pruned
 
 
-def _old(run: str) -> Iterator[Spool]:
-    """Yield the jobs that may go, the one that ended first at the head."""
+def _old(run: str) -> Iterator[tuple[Spool, bool]]:
+    """Yield the jobs of which something may go, and of each whether all of it may.
+
+    The one that ended last comes first: those that ended before it were pruned before.
+    """
     folder = os.path.join(state_folder(), "spool")
     try:
         ended = sorted(_ended(folder), reverse=True)
     except OSError:
         return
     limit = time.time() - KEPT_S
-    for index in range(len(ended) - 1, KEPT_ALWAYS - 1, -1):
+    for index in range(KEPT_ALWAYS, len(ended)):
         at, name = ended[index]
-        if index >= KEPT or at < limit:
+        if (index >= KEPT or at < limit) and not name.startswith(f"{run}."):
             spool = _spool(name)
-            if spool is not None and not name.startswith(f"{run}.") and not spool.supervised():
-                yield spool
+            if spool is not None and not spool.supervised():
+                yield spool, index >= ENDS_KEPT
 
 
 def _ended(folder: str) -> Iterator[tuple[float, str]]:
@@ -61,12 +72,17 @@ def _spool(name: str) -> Spool | None:
         return None
 
 
-def _remove(spool: Spool) -> bool:
-    """Take a folder away, the word on the job's end last: cut off in the middle, it still tells that it ended."""
+def _take_away(spool: Spool, kept: tuple[str, ...]) -> bool:
+    """Take all files of a job away but those `kept`, the word on its end last: cut off in the middle, it still stands.
+
+    Return whether there was anything to take.
+    """
     try:
-        for name in sorted(os.listdir(spool.path), key=lambda name: name == "ending.json"):
+        names = [name for name in os.listdir(spool.path) if name not in kept]
+        for name in sorted(names, key=lambda name: name == "ending.json"):
             os.unlink(spool.file(name))
-        os.rmdir(spool.path)
+        if not kept:
+            os.rmdir(spool.path)
     except OSError:
         return False
-    return True
+    return bool(names)

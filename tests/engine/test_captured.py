@@ -44,7 +44,12 @@ def test_attempts_follow_one_another():
     events = [started(), seen("first\n"), started(attempt=2), seen("second\n"), ended("second")]
     found = captured(events, RUN, "torch", None)
     assert found.head == "first\n[stackplan: attempt 2]\nsecond\n"
-    assert (found.attempts, found.job) == (2, f"{RUN}.a.torch.2")
+    assert found.job == f"{RUN}.a.torch.2"
+
+
+def test_what_a_rollback_prints_is_of_no_job_of_its_own():
+    found = captured([seen("put back\n")], RUN, "torch", None)
+    assert (found.head, found.job) == ("put back\n", None)
 
 
 def test_nodes_do_not_mix():

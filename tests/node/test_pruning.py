@@ -12,6 +12,7 @@ from stackplan.connection.session import Session
 from stackplan.model.job import Command, Exited, Job, Work
 from stackplan.node import pruning
 from stackplan.node.pruning import KEPT, KEPT_ALWAYS, KEPT_S, prune
+from tests.node.waiting import wait_until
 
 RUN = "20261201T031022Z-4f2a"
 DAY_S = 24 * 3600.0
@@ -43,7 +44,11 @@ def job(spool: Path) -> Callable[..., Path]:
 
 
 def left(spool: Path) -> set[str]:
-    return {path.name for path in spool.iterdir()}
+    """Return the jobs that are kept whole; of all others their start and their end are on record."""
+    whole = {path.name for path in spool.iterdir() if (path / "output").exists()}
+    for path in spool.iterdir():
+        assert path.name in whole or {it.name for it in path.iterdir()} == {"pid", "ending.json"}
+    return whole
 
 
 def test_beyond_a_count_the_oldest_go(spool: Path, job: Callable[..., Path]) -> None:
@@ -109,6 +114,8 @@ def test_cut_off_in_the_middle_it_still_says_that_the_job_ended(
     folder = job("old", days=1)
     unlink, removed = os.unlink, []
 
+    monkeypatch.setattr(pruning, "ENDS_KEPT", KEPT)
+
     def unlink_three(path: str) -> None:
         if len(removed) == 3:
             raise OSError(5, "Input/output error", path)
@@ -119,6 +126,38 @@ def test_cut_off_in_the_middle_it_still_says_that_the_job_ended(
     assert prune(RUN) == 0
     assert (folder / "ending.json").exists()
     monkeypatch.undo()
+
+
+def test_a_job_that_was_pruned_is_known_to_have_ended_and_is_not_started_again(
+    session: Session, spool: Path, job: Callable[..., Path], tmp_path: Path
+) -> None:
+    work = Work(name="count", job=Job((Command(argv=("/bin/sh", "-c", f"echo x >> {tmp_path}/count"), display=""),)))
+    session.start(work)
+    assert session.watch("count", lambda _: None) == Exited(0)
+    os.utime(spool / "count" / "ending.json", (1, 1))
+    for number in range(KEPT_ALWAYS):
+        job(f"young.{number}", days=0)
+    wait_until(lambda: prune(RUN) == 1)
+    assert {it.name for it in (spool / "count").iterdir()} == {"pid", "ending.json"}
+    session.start(work)
+    assert session.watch("count", lambda _: None) == Exited(0)
+    assert (tmp_path / "count").read_text() == "x\n"
+
+
+def test_what_is_pruned_once_is_nothing_to_prune(spool: Path, job: Callable[..., Path]) -> None:
+    for number in range(KEPT + 2):
+        job(f"old.{number}", days=number / 1000)
+    assert (prune(RUN), prune(RUN)) == (2, 0)
+
+
+def test_beyond_a_far_larger_count_even_the_record_goes(
+    spool: Path, job: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning, "ENDS_KEPT", KEPT + 1)
+    for number in range(KEPT + 3):
+        job(f"old.{number}", days=number / 1000)
+    assert prune(RUN) == 3
+    assert {path.name for path in spool.iterdir()} == {f"old.{number}" for number in range(KEPT + 1)}
 
 
 def test_without_a_spool_there_is_nothing_to_do(state: Path) -> None:
