@@ -2,13 +2,16 @@
 
 import hashlib
 import http.server
-import random
 import shutil
 import sys
+import tempfile
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from stackplan.connection.wire import _answer, plain
 from stackplan.model.change import differences
@@ -38,8 +41,8 @@ CHAIN = {
     "upper": ("1.0", "2.0"),
 }
 NEEDS = {
-    ("low-er", "0.9"): ("base<2",),
-    ("low-er", "1.0"): ("base>=1.1",),
+    ("low-er", "0.9"): ("base<2", 'upper==1.0; extra == "more"'),
+    ("low-er", "1.0"): ("base>=1.1", 'base==2.0+cu128; extra == "more"'),
     ("upper", "1.0"): ("low_er<1", "base==1.0"),
     ("upper", "2.0"): ("low-er>=1", "base==2.0+cu130"),
 }
@@ -64,7 +67,9 @@ def index(tmp_path_factory):
             wheel(root / label / name, name, version, *requires)
     for name, versions in CHAIN.items():
         for version in versions:
-            wheel(root / "chain" / name, name.replace("-", "_"), version, *NEEDS.get((name, version), ()))
+            extras = ("more",) if name == "low-er" else ()
+            requires = NEEDS.get((name, version), ())
+            wheel(root / "chain" / name, name.replace("-", "_"), version, *requires, extras=extras)
     pool = []
     try:
         host = serve(root, pool)
@@ -137,8 +142,8 @@ def _state(monkeypatch, tmp_path):
 def make_node(tmp_path, arguments, facts, index, seeds):
     """Return a node whose environment holds torch 2.10.0+cu128, with uv alone or pip alone."""
 
-    def make(name):
-        made = Foresight(tmp_path, arguments, facts, uv=name == "uv")
+    def make(name, folder=tmp_path):
+        made = Foresight(folder, arguments, facts, uv=name == "uv")
         if not (seeds / name).exists():
             values = {"packages": ["torch"], "index_url": index("cu128"), "create": {"python": sys.executable}}
             outcome = made.apply(**values)
@@ -212,6 +217,17 @@ def test_what_is_there_before_the_environment_is(tmp_path, arguments, facts, ind
     for values, prediction in zip(steps, predictions, strict=True):
         outcome = node.apply(**values)
         assert differences(outcome.kind.state(outcome.before), outcome.kind.state(outcome.after)) == prediction.changes
+
+
+def test_an_environment_is_made_even_where_nothing_can_be_installed_into_it(tmp_path, arguments, facts, index):
+    node = Foresight(tmp_path, arguments, facts, uv=UV is not None)
+    values = {"create": {"python": sys.executable}, "packages": ["torch==3"], "index_url": index("cu130")}
+    prediction = node.predict(**values)
+    assert prediction.failures
+    outcome = node.apply(**values)
+    assert outcome.status != 0
+    assert ("environment", str(node.venv)) in {(it.kind, it.name) for it in prediction.changes}
+    assert differences(outcome.kind.state(outcome.before), outcome.kind.state(outcome.after)) == prediction.changes
 
 
 def test_requirements_that_were_predicted_are_those_that_come(uv_node, index):
@@ -288,32 +304,107 @@ def test_a_wheel_that_is_named_by_its_address(uv_node, index):
         assert uv_node.apply(**values).changes == packages(prediction.changes) != []
 
 
-def random_step(dice, index):
-    """Return a step that installs, removes, moves up or down, or does what is done already."""
-    name = dice.choice(sorted(CHAIN))
-    kind = dice.choice(("bare", "upgrade", "pin", "remove", "reinstall", "no_deps"))
-    if kind == "remove":
-        return {"remove": [name]}
-    pin = f"{name}=={dice.choice(CHAIN[name])}"
-    given = {"packages": [pin if kind in ("pin", "no_deps") else name], "index_url": index("chain")}
-    if kind in ("upgrade", "no_deps"):
-        given[kind] = True
-    return {**given, "reinstall": [name]} if kind == "reinstall" else given
+@dataclass(frozen=True)
+class Operation:
+    """One step on the packages of `/chain`: what is done to `name`; to which `version`, within which `limit`."""
+
+    word: str
+    name: str
+    version: str | None = None
+    limit: str | None = None
+
+    def values(self, address):
+        """Return the arguments of the step."""
+        if self.word == "remove":
+            return {"remove": [self.name]}
+        wanted = self.name if self.word != "extra" else f"{self.name}[more]"
+        given = {"packages": [wanted if self.version is None else f"{wanted}=={self.version}"], "index_url": address}
+        if self.word in ("upgrade", "no_deps"):
+            given[self.word] = True
+        if self.word == "reinstall":
+            given["reinstall"] = [self.name]
+        return given if self.limit is None else {**given, "constraints": [self.limit]}
 
 
-@pytest.mark.parametrize(
-    ("installer", "seed"), [pytest.param("uv", 0, marks=needs_uv), pytest.param("uv", 1, marks=needs_uv), ("pip", 2)]
+def operations(word, *, names=tuple(CHAIN), pinned=False, limits=(None,)):
+    """Return operations of one kind; those of a pinned one name a version, or leave it open."""
+    return st.sampled_from(
+        [
+            Operation(word, name, version, limit)
+            for name in names
+            for version in ((*CHAIN[name], None) if pinned else (None,))
+            for limit in limits
+        ]
+    )
+
+
+LIMITS = ("base<2", "base==1.1", "low-er<1", "upper!=2.0")
+OPERATION = st.one_of(
+    operations("install", pinned=True),
+    operations("upgrade"),
+    operations("remove"),
+    operations("reinstall", pinned=True),
+    operations("no_deps", pinned=True),
+    operations("extra", names=("low-er",), pinned=True),
+    operations("install", pinned=True, limits=LIMITS),
+    operations("upgrade", limits=LIMITS),
 )
-def test_ten_random_steps_end_as_predicted(make_node, index, installer, seed):
-    node, dice = make_node(installer), random.Random(seed)
-    steps = [random_step(dice, index) for _ in range(10)]
+EVERYTHING = [
+    Operation("install", "low-er", "0.9"),
+    Operation("upgrade", "base"),
+    Operation("upgrade", "low-er", limit="base==1.1"),
+    Operation("reinstall", "base", "1.1"),
+    Operation("extra", "low-er", "1.0"),
+    Operation("no_deps", "upper", "1.0"),
+    Operation("install", "upper", "2.0"),
+    Operation("remove", "low-er"),
+    Operation("install", "base", "1.0"),
+    Operation("install", "low-er", "1.0", "base==1.0"),
+]
+"""A chain in which each kind of operation has something to do, but for the last, which the resolver refuses."""
+
+
+def moves(node, address, chain):
+    """Predict a chain, run it, hold each step to what was predicted; return how many packages each one moved."""
+    steps = [operation.values(address) for operation in chain]
     predictions, _ = node.predict_all(steps)
-    moved = 0
-    for values, prediction in zip(steps, predictions, strict=True):
+    moved = []
+    for operation, values, prediction in zip(chain, steps, predictions, strict=True):
+        assert isinstance(prediction, Prediction), (operation, prediction)
         outcome = node.apply(**values)
         # A wheel that is installed anew with the very same files leaves no trace by which it could be seen.
         expected = [it for it in packages(prediction.changes) if it[1] != it[2]]
-        assert [it for it in outcome.changes if it[1] != it[2]] == expected, (values, outcome.output)
-        assert bool(prediction.failures) == (outcome.status != 0), (values, outcome.output)
-        moved += len(expected)
-    assert moved > 3, "a chain in which nothing moves proves nothing"
+        assert [it for it in outcome.changes if it[1] != it[2]] == expected, (operation, outcome.output)
+        assert bool(prediction.failures) == (outcome.status != 0), (operation, outcome.output)
+        moved.append(len(expected))
+    return moved
+
+
+@needs_uv
+def test_each_kind_of_step_ends_as_predicted(uv_node, index):
+    moved = moves(uv_node, index("chain"), EVERYTHING)
+    assert [bool(count) for count in moved] == [it.word != "reinstall" for it in EVERYTHING[:-1]] + [False]
+
+
+@pytest.mark.parametrize(
+    ("installer", "examples", "length"), [pytest.param("uv", 3, 10, marks=needs_uv), ("pip", 1, 6)]
+)
+def test_a_chain_of_random_steps_ends_as_predicted(make_node, tmp_path, index, installer, examples, length):
+    moved = []
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        # To shrink a chain takes pip minutes.
+        phases=(Phase.generate, *((Phase.shrink,) if installer == "uv" else ())),
+        suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large),
+    )
+    @given(st.lists(OPERATION, min_size=length, max_size=length, unique=True))
+    def holds(chain):
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        moved.extend(moves(make_node(installer, folder), index("chain"), chain))
+
+    holds()
+    assert sum(moved) > 2 * examples, "chains in which nothing moves prove nothing"

@@ -35,13 +35,14 @@ UNMET = (not_held("torch built for CUDA 13.0", expected="13.0", observed="12.8",
 needs_uv = pytest.mark.skipif(UV is None, reason="needs uv")
 
 
-def wheel(folder, name, version, *requires):
+def wheel(folder, name, version, *requires, extras=()):
     """Write a wheel by hand: one module, METADATA, WHEEL, RECORD."""
     info = f"{name}-{version}.dist-info"
     lines = [
         "Metadata-Version: 2.1",
         f"Name: {name}",
         f"Version: {version}",
+        *(f"Provides-Extra: {it}" for it in extras),
         *(f"Requires-Dist: {it}" for it in requires),
     ]
     members = {

@@ -40,7 +40,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         with _cache.at_hand(os.path.join(folder, "cache")) as cache:
             installer = Installer(arguments, os.path.join(folder, "environment"), told["path"], context, cache)
             try:
-                told.update(_forecast(arguments, installer, web, context))
+                told.update(_forecast(arguments, installer, web, context, told))
             except Refused as refused:
                 told.update(refused=refused.told(), changes=[], metadata={})
             except ProbeFailed as failed:
@@ -71,7 +71,10 @@ def _key(arguments: dict[str, Any]) -> str:
     return json.dumps([arguments["venv"], interpreter, make.get("argv")])
 
 
-def _forecast(arguments: dict[str, Any], installer: Installer, web: Web, context: Context) -> dict[str, Any]:
+def _forecast(
+    arguments: dict[str, Any], installer: Installer, web: Web, context: Context, told: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what would change; that the environment is made counts, in `told`, even if nothing can be installed."""
     carried = arguments.get("carried") or {}
     make = arguments.get("make") or carried.get("make")
     if make:
@@ -79,17 +82,17 @@ def _forecast(arguments: dict[str, Any], installer: Installer, web: Web, context
     else:
         _shadow.copy(installer.venv, installer.shadow, context)
     packages = _shadow.packages_folder(installer.shadow)
-    made = _made(installer, context) if arguments.get("make") else None
+    told["made"] = _made(installer, context) if arguments.get("make") else None
     _shadow.alter(packages, carried.get("removed") or [], carried.get("added") or [])
     _shadow.alter(packages, _shadow.folders_of(packages, arguments.get("remove") or []), [])
     if not arguments.get("install"):
-        return {"changes": [], "metadata": {}, "made": made}
+        return {"changes": [], "metadata": {}}
     if arguments["installer"] == "pip":
         changes, metadata = installer.pip_forecast(arguments["install"])
     else:
         changes = installer.uv_forecast(arguments["install"])
         metadata = _uv_metadata(arguments, installer, changes, web)
-    return {"changes": changes, "metadata": metadata, "made": made}
+    return {"changes": changes, "metadata": metadata}
 
 
 def _made(installer: Installer, context: Context) -> dict[str, Any]:
