@@ -151,7 +151,7 @@ def _items(value: Value) -> list[Value]:
     return [written(it) for it in value] if isinstance(value, tuple) else [written(value)]
 
 
-def _names(items: list[Value]) -> str:
+def _names(items: Iterable[Value]) -> str:
     return ", ".join(shown(it) for it in items)
 
 
@@ -191,6 +191,12 @@ def _other(weaker: str | None, before: Value, after: Value) -> Ruling:
         return _ordered(weaker, before, after, _number)
     if isinstance(before, tuple) and isinstance(after, tuple):
         return _texts(weaker, before, after)
+    if (
+        isinstance(before, Mapping)
+        and isinstance(after, Mapping)
+        and (gone := [it for it in before if it not in after])
+    ):
+        return Effect.WEAKER, f"{_names(gone)} dropped"
     return DIFFERENT
 
 

@@ -1,5 +1,7 @@
 """What a change to a playbook means, as a comment on a pull request; bounded, and foreign text is inert; pure."""
 
+from collections.abc import Sequence
+
 from stackplan.model.comparison import Comparison, Effect, NodeOutlook, StepChange
 from stackplan.model.outcome import StepOutcome
 from stackplan.reports import comparison_wording as words
@@ -20,9 +22,13 @@ def render(comparison: Comparison) -> str:
     if presence := words.presence(comparison):
         page.add(code(presence, 300))
     page.add(f"**{words.counts(comparison)}**")
+    if comparison.nodes is not None and not any(node.differs for node in comparison.nodes):
+        page.add(f"The plan of {counted(len(comparison.nodes), 'recorded node')} stays the same.")
+    groups = words.same_outlooks(comparison.nodes or ())
     left = [
+        *_add_groups(page, "❌ Would fail", [group for group in groups if _fails(group[1])]),
         *_add_weakened(page, comparison),
-        *_add_nodes(page, comparison),
+        *_add_groups(page, "Recorded nodes", [group for group in groups if not _fails(group[1])]),
         *_add_variables(page, comparison),
         *_add_steps(page, comparison),
     ]
@@ -32,7 +38,7 @@ def render(comparison: Comparison) -> str:
 def _add_weakened(page: Page, comparison: Comparison) -> list[str]:
     if not comparison.weakened:
         return []
-    page.add(f"#### ⚠️ Weakened\n\n{words.title(comparison)}.")
+    page.add(f"#### ⚠️ {words.heading(comparison)}\n\n{words.title(comparison)}.")
     rows = [
         [
             words.EFFECT_MARKS[it.effect],
@@ -47,14 +53,10 @@ def _add_weakened(page: Page, comparison: Comparison) -> list[str]:
     return [f"{missed} of what was weakened"] if missed else []
 
 
-def _add_nodes(page: Page, comparison: Comparison) -> list[str]:
-    if comparison.nodes is None:
-        return []
-    groups = sorted(words.same_outlooks(comparison.nodes), key=lambda group: not _fails(group[1]))
+def _add_groups(page: Page, head: str, groups: Sequence[tuple[tuple[str, ...], NodeOutlook]]) -> list[str]:
     if not groups:
-        page.add(f"The plan of {counted(len(comparison.nodes), 'recorded node')} stays the same.")
         return []
-    page.add("#### Recorded nodes")
+    page.add(f"#### {head}")
     rows = [
         [
             listed(names, NAMES),
@@ -72,7 +74,9 @@ def _fails(node: NodeOutlook) -> bool:
 
 
 def _steps_of(node: NodeOutlook) -> list[tuple[str, str]]:
-    return [(words.outlook_words(it), words.outlook_sentence(it)) for it in node.steps[:10]]
+    """Return what the first ten steps come to: those that would fail first, so that none of them is cut off."""
+    steps = sorted(node.steps, key=lambda it: it.after is None or it.after.outcome is not StepOutcome.WOULD_FAIL)
+    return [(words.outlook_words(it), words.outlook_sentence(it)) for it in steps[:10]]
 
 
 def _outlook(what: str, sentence: str) -> str:

@@ -35,12 +35,18 @@ def presence(comparison: Comparison) -> str:
     return f"Gone in {safe(new.label, 120)}: there is no such playbook any more."
 
 
+def heading(comparison: Comparison) -> str:
+    """Return what the loud section is called: nothing in it may be sure."""
+    sure = any(it.effect is Effect.WEAKER for it in comparison.weakened)
+    return "Weakened" if sure else "May prove less"
+
+
 def title(comparison: Comparison) -> str:
     """Return how much is weaker, in one line."""
     weaker = sum(it.effect is Effect.WEAKER for it in comparison.weakened)
     notes = len(comparison.weakened) - weaker
     said = [f"{counted(weaker, 'thing')} no longer proven as before"] if weaker else []
-    said += [f"{counted(notes, 'thing')} to look at"] if notes else []
+    said += [f"{counted(notes, 'thing')} to look at ({EFFECT_MARKS[Effect.NOTE]})"] if notes else []
     return ", ".join(said)
 
 

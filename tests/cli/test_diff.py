@@ -120,9 +120,10 @@ def test_a_difference_has_an_exit_status_when_asked_for(changed, stackplan):
 
 
 def test_a_new_playbook_and_a_deleted_one_are_no_errors(first, commit, stackplan):
-    commit({"playbooks/new.yaml": PLAYBOOK, P: None})
+    commit({"playbooks/new.yaml": PLAYBOOK})
     new = document(stackplan("diff", "--format", "json", "HEAD~1", "--", "playbooks/new.yaml"))
     assert ({it["turn"] for it in new["steps"]}, new["old"]["sha256"]) == ({"added"}, None)
+    commit({P: None})
     gone = document(stackplan("diff", "--format", "json", "HEAD~1", "--", P))
     assert ({it["turn"] for it in gone["steps"]}, gone["new"]["sha256"]) == ({"removed"}, None)
     assert len(gone["weakened"]) == 3

@@ -205,6 +205,12 @@ def test_neither_weaker_nor_stronger(effect, case):
     assert {it[1] for it in effect(*NEITHER[case])} == {Effect.OTHER}
 
 
+def test_an_entry_of_a_mapping_that_is_dropped_is_weaker(effect):
+    both, one = "{url: 'http://x/', json: {/a: 1, /b: 2}}", "{url: 'http://x/', json: {/a: 1}}"
+    assert [it[:2] for it in effect(f"http: {both}", f"http: {one}")] == [("json", Effect.WEAKER)]
+    assert [it[:2] for it in effect(f"http: {one}", f"http: {both}")] == [("json", Effect.NOTE)]
+
+
 def test_under_not_each_part_is_turned_before_they_are_taken_together(effect):
     before = "not: {torch: {venv: e, version: '>=2', arch: sm_90}}"
     # What it is not is narrower on one side and wider on the other: the narrower one makes the whole weaker.

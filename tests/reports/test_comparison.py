@@ -130,3 +130,35 @@ def test_nothing_that_differs_is_said_in_every_form():
     assert "No difference" in comparison_text.render(empty, width=100, colour=False)
     assert "No difference" in comparison_markdown.render(empty)
     assert comparison_document.document(empty)["differs"] is False
+
+
+def test_what_would_fail_comes_first_then_what_is_weaker_then_what_changes():
+    text = comparison_markdown.render(comparison())
+    heads = [line for line in text.splitlines() if line.startswith(("#### ", "<details>"))]
+    assert heads[:3] == ["#### ❌ Would fail", "#### ⚠️ Weakened", "#### Variables"]
+    assert heads[3].startswith("<details>")
+
+
+def test_what_is_not_sure_is_not_called_weakened():
+    found = comparison()
+    unsure = replace(found, weakened=(replace(found.weakened[0], effect=Effect.NOTE),))
+    assert "#### ⚠️ May prove less" in comparison_markdown.render(unsure)
+    assert "MAY PROVE LESS   1 thing to look at (?)" in comparison_text.render(unsure, width=100, colour=False)
+
+
+def test_a_step_that_would_fail_is_never_the_one_left_out():
+    fine = [
+        StepOutlook(id=f"s{it}", before=None, after=StepReport(id="s", outcome=StepOutcome.SATISFIED))
+        for it in range(20)
+    ]
+    bad = StepOutlook(id="bad", before=None, after=StepReport(id="bad", outcome=StepOutcome.WOULD_FAIL, message="no"))
+    node = NodeOutlook(node="n", before=NodeOutcome.OK, after=NodeOutcome.FAILED, steps=(*fine, bad))
+    assert "bad: " in comparison_markdown.render(replace(comparison(), nodes=(node,)))
+
+
+def test_one_side_without_the_playbook_is_told_in_one_line():
+    found = comparison()
+    new = replace(found, new=Side(label="b", path="p", sha256="0"), old=Side(label="a", path="p"))
+    assert "New in b: a has no such playbook." in comparison_markdown.render(new)
+    gone = replace(found, old=Side(label="a", path="p", sha256="0"), new=Side(label="b", path="p"))
+    assert "Gone in b: there is no such playbook any more." in comparison_text.render(gone, width=100, colour=False)
