@@ -72,3 +72,80 @@ def test_the_time_at_which_facts_were_recorded_is_not_in_the_plan(fleet, stackpl
         path.write_text(path.read_text().replace("2026-12-01", "2027-01-01"))
     assert stackplan("plan", "--facts", "facts", "--format", "json", "fleet.yaml").stdout == before
     assert json.loads(before)["run"] is None
+
+
+SMALL = """\
+stackplan: 1
+name: small
+nodes: all
+vars: {cuda: 13.0, token: {secret: true, env: TOKEN}}
+steps:
+  - id: toolkit
+    run: {script: "echo {{ cuda }}"}
+    env: {TOKEN: "{{ token }}"}
+    postconditions:
+      - nvcc: {prefix: /usr/local/cuda-13.0, release: "{{ cuda }}"}
+"""
+
+
+@pytest.fixture
+def small(project):
+    """Two nodes, of which facts of one are recorded."""
+    (project / "small.yaml").write_text(SMALL)
+    (project / "inventory.yaml").write_text("stackplan: 1\nnodes: {gpu-01: {vars: {cuda: 12.9}}, gpu-02: {}}\n")
+    (project / "facts").mkdir()
+    (project / "facts" / "gpu-01.json").write_text(json.dumps(_facts("gpu-01")))
+    return project
+
+
+def _facts(node, **more):
+    nvcc = {"path": "/x", "exists": True, "leads_to": None, "release": "12.9", "version": "12.9.1"}
+    rows = [{"query": _query("nvcc", prefix="/usr/local/cuda-13.0"), "answer": {"known": nvcc}}]
+    return {"format": "stackplan.facts/1", "node": node, "taken": "2026-12-01T00:00:00Z", **more, "answers": rows}
+
+
+def _plan(stackplan, *more):
+    return stackplan("plan", "--facts", "facts", "small.yaml", "--format", "json", *more)
+
+
+def test_a_node_without_facts_is_one_line_and_not_said_to_fail(small, stackplan):
+    ended = _plan(stackplan)
+    assert ended.returncode == 4, ended.stderr
+    there, missing = json.loads(ended.stdout)["nodes"]
+    assert there["outcome"] == "ok"
+    assert (missing["outcome"], missing["reason"], missing["steps"]) == ("unreachable", "unrecorded", [])
+    told = stackplan("plan", "--facts", "facts", "small.yaml").stdout
+    assert "gpu-02   no facts recorded\n  ✘ no facts are recorded of this node, so nothing is known of it\n" in told
+    assert "would fail" not in told
+    assert _plan(stackplan, "-l", "gpu-01").returncode == 0
+    none = _plan(stackplan, "-l", "gpu-02")
+    assert none.returncode == 2
+    assert "facts are recorded of none of the playbook's nodes" in none.stderr
+
+
+def test_facts_that_may_not_be_meant_are_noted(small, stackplan):
+    facts = small / "facts"
+    (facts / "copy.json").write_text(json.dumps(_facts("gpu-02", stackplan="0.0.1", playbook_sha256="0" * 64)))
+    (facts / "gpu-09.json").write_text(json.dumps(_facts("gpu-09")))
+    first, second = _plan(stackplan), _plan(stackplan)
+    assert first.stdout == second.stdout
+    said = [(it["severity"], it["summary"]) for it in json.loads(first.stdout)["diagnoses"]]
+    assert [severity for severity, _ in said] == ["note"] * 4
+    assert [text for _, text in said] == [
+        "copy.json holds the facts of gpu-02, going by what stands in it",
+        "facts of gpu-09 are recorded, and not planned here",
+        "the facts of gpu-02 were recorded before the playbook was changed",
+        "the facts of gpu-02 were recorded by stackplan 0.0.1, and this is 0.1.0",
+    ]
+    narrowed = json.loads(_plan(stackplan, "-l", "gpu-01").stdout)
+    assert len(narrowed["diagnoses"]) == 1
+
+
+def test_which_variable_won_and_who_set_it(small, stackplan):
+    told = stackplan("plan", "--facts", "facts", "small.yaml", "-l", "gpu-01", "--var", "cuda=12.9")
+    assert "variables that the playbook does not set itself\n  cuda   12.9   --var\n" in told.stdout
+    document = json.loads(_plan(stackplan).stdout)
+    assert document["variables"]["cuda"] == "(differs between nodes)"
+    assert document["variable_origins"] == {"cuda": "node gpu-01, vars of small.yaml"}
+    secret = json.loads(_plan(stackplan, "--var", "cuda=12.9").stdout)
+    assert secret["variables"] == {"cuda": "12.9", "token": "***"}
