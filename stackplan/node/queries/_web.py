@@ -7,6 +7,7 @@ the host that they belong to, and never stand in what is returned.
 from __future__ import annotations
 
 import base64
+import functools
 import http.client
 import io
 import os
@@ -22,6 +23,7 @@ LONGEST_PATIENCE_S = 60.0
 TAIL = 64 * 1024
 _RANGE = "bytes="
 _FORBIDDEN, _PROXY = 403, 407
+_READING = threading.Lock()
 
 
 class NoAnswer(Exception):
@@ -76,8 +78,6 @@ class Web:
         self._environment = environment
         self._users = users
         self._silent: set[str] = set()
-        self._certificates: ssl.SSLContext | None = None
-        self._lock = threading.Lock()
 
     def get(self, url: str, span: str | None = None) -> http.client.HTTPResponse:
         """Return the open response to a GET of `url`, of the bytes `span` alone where the server knows how.
@@ -179,19 +179,22 @@ class Web:
         return opener
 
     def _trusted(self) -> ssl.SSLContext:
-        """Return the one context of all requests: to read the certificates takes longer than most answers."""
-        with self._lock:
-            if self._certificates is None:
-                made = ssl.create_default_context()
-                file, folder = self._environment.get("SSL_CERT_FILE"), self._environment.get("SSL_CERT_DIR")
-                try:
-                    if file or folder:
-                        made.load_verify_locations(file or None, folder or None)
-                except (OSError, ssl.SSLError) as error:
-                    what = f"the certificates {file or folder} cannot be read: {_reason(error)}"
-                    raise NoAnswer(f"cannot be reached: {what}", certain=False) from error
-                self._certificates = made
-            return self._certificates
+        file, folder = self._environment.get("SSL_CERT_FILE"), self._environment.get("SSL_CERT_DIR")
+        with _READING:
+            try:
+                return _certificates(file or None, folder or None)
+            except (OSError, ssl.SSLError) as error:
+                what = f"the certificates {file or folder} cannot be read: {_reason(error)}"
+                raise NoAnswer(f"cannot be reached: {what}", certain=False) from error
+
+
+@functools.lru_cache(maxsize=8)
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return the one context of all requests: to read the certificates takes longer than most answers."""
+    made = ssl.create_default_context()
+    if file or folder:
+        made.load_verify_locations(file, folder)
+    return made
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
