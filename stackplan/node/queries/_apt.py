@@ -7,7 +7,8 @@ from typing import Any, Iterable, Sequence
 
 from stackplan.node.context import Context, Ran
 
-# Nobody is there to answer a question, and restarting services is for another step to do, in sight.
+# Nobody is there to answer a question, and restarting services is for another step to do, in sight. SUSPEND ends
+# needrestart's hook before it looks (Ubuntu 24.04 restarts by default, asked or not); older ones heed MODE, and list.
 ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
     "DEBIAN_PRIORITY": "critical",

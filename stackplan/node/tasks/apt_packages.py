@@ -39,10 +39,10 @@ def perform(arguments: dict[str, Any]) -> int:
 
 
 def _perform(arguments: Mapping[str, Any]) -> None:
-    deadline = time.monotonic() + float(arguments["lock_timeout_s"])
+    limit_s = float(arguments["lock_timeout_s"])
     if arguments.get("update"):
-        _update(deadline, float(arguments["lock_timeout_s"]))
-    _wait_for_locks(_dpkg.LOCKS, deadline, float(arguments["lock_timeout_s"]))
+        _update(limit_s)
+    _wait_for_locks(_dpkg.LOCKS, limit_s)
     context = Context()
     _refuse_half_done(context)
     told = simulation({**arguments, "update": False}, context)
@@ -50,14 +50,14 @@ def _perform(arguments: Mapping[str, Any]) -> None:
         raise Refused("apt cannot do it:\n  " + "\n  ".join(told["problems"]))
     downgraded, held = _check(told["changes"], arguments, _dpkg.packages(context)["packages"])
     if told["changes"] or arguments["install"]:
-        _install(arguments, context, deadline, downgraded=downgraded, held=held)
+        _install(arguments, context, downgraded=downgraded, held=held)
     _hold(arguments.get("hold") or [])
 
 
-def _update(deadline: float, limit_s: float) -> None:
+def _update(limit_s: float) -> None:
     # apt-get does not wait for the lock of the package lists by itself.
     while True:
-        _wait_for_locks((_dpkg.LISTS_LOCK,), deadline, limit_s)
+        _wait_for_locks((_dpkg.LISTS_LOCK,), limit_s)
         code, output = _run(["apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"])
         if not (code and "Could not get lock" in output and _dpkg.lock_holder(_dpkg.LISTS_LOCK)):
             break
@@ -66,9 +66,9 @@ def _update(deadline: float, limit_s: float) -> None:
         raise Refused("the package lists could not be fetched:\n  " + "\n  ".join(found))
 
 
-def _wait_for_locks(paths: tuple[str, ...], deadline: float, limit_s: float) -> None:
+def _wait_for_locks(paths: tuple[str, ...], limit_s: float) -> None:
     """Wait until nobody holds one of the locks; print whom it waits for. Raise Refused when that takes too long."""
-    shown = None
+    deadline, shown = time.monotonic() + limit_s, None
     while True:
         holders = [_dpkg.lock_holder(path) for path in paths]
         holder = next((it for it in holders if it is not None), None)
@@ -123,13 +123,10 @@ def _lower(change: Mapping[str, Any]) -> bool:
     return ran.exit_code == 0
 
 
-def _install(
-    arguments: Mapping[str, Any], context: Context, deadline: float, *, downgraded: list[str], held: list[str]
-) -> None:
+def _install(arguments: Mapping[str, Any], context: Context, *, downgraded: list[str], held: list[str]) -> None:
     rows = _dpkg.packages(context)["packages"]
-    # Not 0: that would not wait at all when the lock is taken in just this moment.
-    wait_s = max(1, int(deadline - time.monotonic()))
-    settings = (*SETTINGS, f"DPkg::Lock::Timeout={wait_s}")
+    # Somebody may take the lock in just this moment; 0 would not wait at all.
+    settings = (*SETTINGS, f"DPkg::Lock::Timeout={max(1, int(float(arguments['lock_timeout_s'])))}")
     flags = ["-y", "-q", *(part for setting in settings for part in ("-o", setting))]
     flags += ["--allow-downgrades"] if downgraded else []
     flags += ["--allow-change-held-packages"] if held else []
