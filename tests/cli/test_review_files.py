@@ -105,6 +105,41 @@ def review(repository, environment, tmp_path):
     return run
 
 
+STAND_IN = """\
+#!/bin/sh
+# A Python that makes an environment with itself in it, and notes what it was asked for; nothing is fetched.
+printf '%s\\n' "$0" "$@" >> "$NOTES"
+if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; fi
+if [ "$2" = pip ]; then exit "$PIP_ENDS"; fi
+"""
+
+
+@pytest.mark.parametrize("ends", [0, 1])
+def test_the_action_installs_its_own_checkout_and_nothing_else(environment, tmp_path, ends):
+    runner, python, outputs, notes = (tmp_path / it for it in ("run ner", "python", "outputs", "notes"))
+    python.write_text(STAND_IN)
+    python.chmod(0o755)
+    outputs.write_text("")
+    given = {"STACKPLAN_SOURCE": "/the check/out", "STACKPLAN_PYTHON": str(python), "RUNNER_TEMP": str(runner)}
+    told = {"GITHUB_OUTPUT": str(outputs), "NOTES": str(notes), "PIP_ENDS": str(ends)}
+    ended = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS["install"]["run"]],
+        env={**environment, **given, **told},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == ends
+    venv = runner / "stackplan"
+    first, second = [python, "-m", "venv", venv], [venv / "bin" / "python", "-m", "pip", "install"]
+    words = notes.read_text().splitlines()
+    assert words[: len(first) + len(second)] == [str(it) for it in (*first, *second)]
+    assert words[-1] == "/the check/out"
+    assert [it for it in words[8:-1] if not it.startswith("--")] == []
+    # Where the installation failed there is no program to name.
+    assert outputs.read_text() == ("" if ends else f"program={venv}/bin/stackplan\n")
+
+
 def test_the_action_reviews_a_change(review, repository):
     (repository / "playbooks/p.yaml").write_text(PLAYBOOK.replace(", release: 13.0", ""))
     ended, told, comment = review(facts="facts")
