@@ -1,0 +1,158 @@
+"""`stackplan rollback` on this machine as the node, by the real command line; and what it shows before it asks."""
+
+import json
+
+import pytest
+
+from stackplan.cli.rollback import _preview
+from stackplan.connection.failure import NodeUnreachable
+from stackplan.engine.rollback import Acted, undo
+from stackplan.engine.take_back import TakenBack, Thing
+from stackplan.model.change import Change
+from stackplan.model.node import Node, NodeName
+from stackplan.model.report import ActionReport, PlaybookIdentity
+from stackplan.model.written import Written, WrittenKind
+
+PLAYBOOK = """
+stackplan: 1
+name: p
+nodes: all
+steps:
+  - id: settings
+    file: {path: ~/settings.ini, content: "new"}
+    postconditions:
+      - file: {path: ~/settings.ini, content: {equals: "new"}}
+  - id: link
+    symlink: {path: ~/current, target: /nowhere}
+    postconditions:
+      - file: {path: ~/current, type: symlink}
+  - id: script
+    run: {script: "echo there >~/left-over"}
+    postconditions:
+      - file: {path: ~/left-over, exists: true}
+"""
+
+
+@pytest.fixture
+def home(environment, tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def applied(stackplan, project):
+    """Apply the playbook to this machine; return the report."""
+
+    def apply(text=PLAYBOOK, status=0):
+        (project / "p.yaml").write_text(text)
+        done = stackplan("apply", "p.yaml", "--local", "--yes", "--format", "json")
+        assert done.returncode == status, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    return apply
+
+
+def test_files_and_links_are_put_back_and_what_a_script_did_is_named(stackplan, applied, home):
+    (home / "settings.ini").write_text("old")
+    run = applied()["run"]
+    assert (home / "settings.ini").read_text() == "new"
+    done = stackplan("rollback", run[-4:], "--yes", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (home / "settings.ini").read_text() == "old"
+    assert not (home / "current").is_symlink()
+    (node,) = json.loads(done.stdout)["nodes"]
+    assert {step["id"]: step["outcome"] for step in node["steps"]} == {
+        "settings": "rolled-back",
+        "link": "rolled-back",
+        "script": "skipped",
+    }
+    text = stackplan("show", "last")
+    assert "rolled back" in text.stdout
+    assert "`run` did is not taken back" in text.stdout
+
+
+def test_a_second_run_that_finds_everything_satisfied_takes_no_snapshot(stackplan, applied, home):
+    applied()
+    second = applied()
+    assert {step["outcome"] for step in second["nodes"][0]["steps"]} == {"satisfied"}
+    done = stackplan("rollback", second["run"], "--yes")
+    assert done.returncode == 2
+    assert "started no action on any node" in done.stderr
+    (snapshots,) = home.glob(".local/state/stackplan/*/snapshots")
+    assert len([it for it in snapshots.iterdir() if it.is_dir()]) == 1
+
+
+def test_a_file_that_somebody_made_a_folder_is_not_put_back(stackplan, applied, home):
+    run = applied()["run"]
+    (home / "settings.ini").unlink()
+    (home / "settings.ini").mkdir()
+    done = stackplan("rollback", run, "--yes", "--format", "json")
+    assert done.returncode == 3
+    (node,) = json.loads(done.stdout)["nodes"]
+    assert node["message"].startswith("THE ROLLBACK FAILED: ")
+    assert "settings.ini" in node["message"]
+    assert f"stackplan rollback {run}" in node["remedy"]
+    assert (home / "settings.ini").is_dir()
+
+
+def test_a_step_that_fails_takes_back_the_run(applied, home):
+    (home / "settings.ini").write_text("old")
+    fails = PLAYBOOK.replace("~/left-over, exists", "~/never, exists").replace(
+        "run: {", "on_failure: rollback\n    run: {"
+    )
+    report = applied(fails, status=3)
+    (node,) = report["nodes"]
+    assert (home / "settings.ini").read_text() == "old"
+    assert [step["outcome"] for step in node["steps"]] == ["rolled-back", "rolled-back", "failed"]
+    assert node["message"].startswith("rolled back: ")
+    assert "not taken back: `script`" in node["message"]
+    (condition,) = [it for it in node["steps"][0]["conditions"] if "content" in it["text"] or it["kind"] == "file"][:1]
+    assert condition["verdict"] == "not-held"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rollback", "last"), "no terminal to ask on"),
+        (("rollback", "no-such-run", "--yes"), "there is no run"),
+        (("rollback", "last", "--yes", "-l", "elsewhere"), "elsewhere"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(stackplan, applied, words, said):
+    applied()
+    done = stackplan(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_rollback_is_not_rolled_back(stackplan, applied):
+    applied()
+    assert stackplan("rollback", "last", "--yes").returncode == 0
+    done = stackplan("rollback", "last", "--yes")
+    assert done.returncode == 2
+    assert "is a rollback itself" in done.stderr
+
+
+def test_what_would_be_put_back_is_shown_before_it_is_asked():
+    identity = PlaybookIdentity(name="p", path="p.yaml", sha256="0" * 64)
+    venv = Written(kind=WrittenKind.ENVIRONMENT, path="/home/ops/ml-env")
+    done = {
+        "torch": Acted(ActionReport(kind="python_packages"), (venv,)),
+        "script": Acted(ActionReport(kind="run")),
+    }
+    undos = [undo(Node(name=NodeName(name)), identity, "R", done) for name in ("gpu-01", "gpu-02")]
+    thing = Thing(
+        path="/home/ops/ml-env",
+        steps=("torch",),
+        changes=(Change("package", "torch", "2.11.0+cu130", "2.10.0+cu128"),),
+        later=("R2",),
+    )
+    lines = _preview(undos, {"gpu-01": TakenBack(things=(thing,)), "gpu-02": NodeUnreachable("gone", "look")})
+    assert lines == [
+        "gpu-01",
+        "  ↩ /home/ops/ml-env (torch)",
+        "      torch 2.11.0+cu130 → 2.10.0+cu128",
+        "      written since by R2, which is taken back with it",
+        "  · script: what `run` did is not taken back",
+        "gpu-02",
+        "  ? cannot be asked: gone",
+    ]
