@@ -386,10 +386,9 @@ def test_each_kind_of_step_ends_as_predicted(uv_node, index):
     assert [bool(count) for count in moved] == [it.word != "reinstall" for it in EVERYTHING[:-1]] + [False]
 
 
-@pytest.mark.parametrize(
-    ("installer", "examples", "length"), [pytest.param("uv", 3, 10, marks=needs_uv), ("pip", 1, 6)]
-)
-def test_a_chain_of_random_steps_ends_as_predicted(make_node, tmp_path, index, installer, examples, length):
+@pytest.mark.parametrize(("installer", "examples_of"), [pytest.param("uv", (3, 10), marks=needs_uv), ("pip", (1, 6))])
+def test_a_chain_of_random_steps_ends_as_predicted(make_node, tmp_path, index, installer, examples_of):
+    examples, length = examples_of
     moved = []
 
     @settings(
