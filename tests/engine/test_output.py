@@ -69,3 +69,12 @@ def test_the_tail_is_the_last_lines_and_bounded():
     _, output = told([b"x" * 1_000_000])
     assert len(output.tail) <= 8 * 1024
     assert told([])[1].tail is None
+
+
+def test_what_was_told_already_is_not_told_again_and_stays_in_the_tail():
+    found = []
+    output = Output(Redactor(), found.append, told=6)
+    output.feed(b"one\ntwo\nthree\n")
+    output.feed(b"four\n")
+    assert found == ["o\nthree\n", "four\n"]
+    assert output.tail == "one\ntwo\nthree\nfour"
