@@ -248,7 +248,7 @@ def test_facts_of_no_node_of_the_playbook_are_refused(first, project, stackplan)
 
 
 def test_no_secret_is_needed_and_no_command_of_one_runs(scripted, project, stackplan, tmp_path):
-    recorded(project, "13.0", "gpu-01")
+    recorded(project, "13.0", "gpu-01", "gpu-02")
     secret = f"vars: {{token: {{secret: true, command: [touch, {tmp_path}/ran]}}, key: {{secret: true, env: NO_SUCH}}, "
     script = '  - id: use\n    run: {script: "curl {{ token }} {{ key }}"}\n    postconditions: [file: {path: /a}]\n'
     (project / P).write_text(SCRIPTED.replace("vars: {", secret) + script)
