@@ -49,6 +49,8 @@ def build(folder: Path) -> Path:
     deb(folder, "stackplan-tool", "2.0~rc1")
     deb(folder, "stackplan-tool", "2.0", "Depends: stackplan-base (>= 2.0)")
     deb(folder, "stackplan-rival", "1.0", "Conflicts: stackplan-tool")
+    deb(folder, "stackplan-kept", "1.0")
+    deb(folder, "stackplan-kept", "2.0")
     deb(folder, "stackplan-loose", "1.0", "Depends: stackplan-nowhere")
     deb(folder, "stackplan-slow", "1.0", postinst="touch /mnt/begun; exec sleep 600")
     deb(folder, "stackplan-broken", "1.0", postinst="echo no kernel headers; exit 10")
