@@ -40,12 +40,15 @@ class Permit:
         return None
 
 
-def stale(node: str, moved: tuple[Moved, ...]) -> NodeReport:
-    """Return the report of a node that is not as the plan found it; nothing ran there."""
+def stale(node: str, moved: tuple[Moved, ...], *, done: bool = False) -> NodeReport:
+    """Return the report of a node that is not as the plan found it; nothing ran there. `done`: nothing was left to do,
+    although the plan had something to do.
+    """
+    why = "every step of it is satisfied by now, so it was applied already or somebody did the same"
     return NodeReport(
         node=node,
         outcome=NodeOutcome.STALE,
-        message="the saved plan is stale; nothing ran on this node",
-        remedy=REMEDY,
+        message=f"the saved plan is stale: {why}" if done else "the saved plan is stale; nothing ran on this node",
+        remedy=f"there is nothing left to do here; {REMEDY} if there should be" if done else REMEDY,
         diagnoses=tuple(it.diagnosis() for it in moved),
     )

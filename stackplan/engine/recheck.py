@@ -1,6 +1,6 @@
 """All nodes of a saved plan held against what it found there, before anything starts on any of them. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from stackplan.connection.failure import ConnectionFailure
@@ -37,6 +37,7 @@ def recheck(targets: Sequence[Target], plans: Mapping[str, NodePlan | Connection
     """Return the report on targets of which one has moved or was not reached, or None when the plan still holds."""
     moved: dict[str, tuple[Moved, ...]] = {}
     lost: dict[str, ConnectionFailure] = {}
+    done: set[str] = set()
     for target in targets:
         name, permit = target.node.name, permitted(target)
         found = plans[name]
@@ -44,11 +45,16 @@ def recheck(targets: Sequence[Target], plans: Mapping[str, NodePlan | Connection
             lost[name] = found
         else:
             moved[name] = compare(permit.plan, conclude(target.playbook, found, permit.redactor))
-    return _refusal(targets, moved, lost)
+            if found.report.outcome is NodeOutcome.OK and any(step.acts for step in permit.plan.steps):
+                done.add(name)
+    return _refusal(targets, moved, lost, done)
 
 
 def _refusal(
-    targets: Sequence[Target], moved: Mapping[str, tuple[Moved, ...]], lost: Mapping[str, ConnectionFailure]
+    targets: Sequence[Target],
+    moved: Mapping[str, tuple[Moved, ...]],
+    lost: Mapping[str, ConnectionFailure],
+    done: Collection[str] = (),
 ) -> Report | None:
     if not lost and not any(moved.values()):
         return None
@@ -58,7 +64,7 @@ def _refusal(
         if name in lost:
             reports.append(_not_reached(name, lost[name], redactor))
         elif moved[name]:
-            reports.append(redacted(stale(name, moved[name]), redactor))
+            reports.append(redacted(stale(name, moved[name], done=name in done), redactor))
         else:
             reports.append(NodeReport(node=name, outcome=NodeOutcome.SKIPPED, message=_OTHERS))
     return report_nodes("apply", identity(targets[0].playbook.playbook), tuple(reports))

@@ -10,6 +10,8 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 
 LARGEST_BYTES = 256 * 1024 * 1024
 _SNIFFED_BYTES = 64 * 1024
+_NO_PLACES = (("/", "dev"), ("/", "proc"), ("/", "sys"))
+"""`/dev/stdout` is a link to whatever file standard output goes to, and a new file would take the link's place."""
 _AGAIN = "make a new one with `stackplan plan PLAYBOOK -o FILE`"
 
 
@@ -53,7 +55,15 @@ def _unusable(path: Path, why: str) -> Diagnosis:
 
 def check_place(path: Path) -> None:
     """Raise Invalid where no plan can be written to `path`, or where it would take the place of something else."""
-    folder = path.absolute().parent
+    if str(path) == "-" or path.absolute().parts[:2] in _NO_PLACES:
+        summary = f"the plan cannot be written: {path} is no file of its own"
+        remedy = "name a file; what the plan says goes to standard output anyway"
+        raise Invalid([Diagnosis(summary=summary, remedy=remedy)])
+    try:
+        folder = _end(path).parent
+    except (OSError, RuntimeError) as error:
+        summary = f"the plan cannot be written: where {path} leads cannot be followed"
+        raise Invalid([Diagnosis(summary=summary, observed=str(error))]) from error
     try:
         if path.exists() and not path.is_file():
             raise Invalid([Diagnosis(summary=f"the plan cannot be written: {path} is no file")])
@@ -66,6 +76,11 @@ def check_place(path: Path) -> None:
     if path.is_file() and path.stat().st_size and not is_plan_file(path):
         summary = f"the plan would take the place of {path}, which is no plan"
         raise Invalid([Diagnosis(summary=summary, remedy="name another file, or remove that one first")])
+
+
+def _end(path: Path) -> Path:
+    """Return the file that a path leads to: a link stays, and what it leads to is written."""
+    return path.absolute().resolve() if path.is_symlink() else path.absolute()
 
 
 def _check_folder(folder: Path) -> None:
@@ -86,7 +101,8 @@ def _check_folder(folder: Path) -> None:
 def write_plan(path: Path, plan: SavedPlan) -> None:
     """Write the plan, whole or not at all, readable by its owner alone. Raise Invalid when that cannot be."""
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.absolute().parent, prefix=".plan-")
+        path = _end(path)
+        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=".plan-")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(encode(plan))

@@ -155,7 +155,9 @@ def test_a_file_that_moved_makes_the_plan_stale_and_nothing_runs(stackplan, plan
 def test_a_plan_that_was_applied_is_stale(stackplan, plan_file, home):
     assert apply(stackplan, plan_file).returncode == 0
     (home / "token").unlink()
-    assert apply(stackplan, plan_file).returncode == 6
+    again = apply(stackplan, plan_file)
+    assert again.returncode == 6
+    assert "every step of it is satisfied by now, so it was applied already" in report(again)["nodes"][0]["message"]
     assert not (home / "token").exists(), "it did not run a second time"
 
 
@@ -274,6 +276,26 @@ def test_a_plan_takes_the_place_of_nothing_else(stackplan, playbook, words, said
     assert ended.returncode == 2
     assert said in ended.stderr
     assert playbook.read_text() == PLAYBOOK
+
+
+@pytest.mark.parametrize("place", ["-", "/dev/stdout", "/dev/null", "/proc/self/fd/1"])
+def test_a_plan_goes_to_a_file_of_its_own(stackplan, playbook, place):
+    ended = stackplan("plan", "motd.yaml", "--local", "-o", place)
+    assert ended.returncode == 2
+    assert f"{place} is no file of its own" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(stackplan, playbook, project):
+    (project / "plans").mkdir()
+    (project / "p.out").symlink_to("plans/today")
+    for _ in range(2):
+        assert stackplan("plan", "motd.yaml", "--local", "-o", "p.out").returncode == 0
+    assert (project / "p.out").is_symlink()
+    assert stat.S_IMODE((project / "plans" / "today").stat().st_mode) == 0o600
+    (project / "loop").symlink_to("loop")
+    ended = stackplan("plan", "motd.yaml", "--local", "-o", "loop")
+    assert (ended.returncode, ended.stdout) == (2, "")
 
 
 def test_a_plan_takes_the_place_of_an_older_one_and_keeps_its_mode_narrow(stackplan, plan_file):
