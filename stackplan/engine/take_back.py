@@ -4,7 +4,7 @@ What was written is what the node tells, never what a controller remembers: a ru
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.job_name import job_name
@@ -95,7 +95,8 @@ def take_back(
         on_output(data)
 
     endings: list[Ending] = []
-    for index, (user, query) in enumerate(queries.items()):
+    # Of a thing that two users wrote, what the first one found is put back last.
+    for index, (user, query) in reversed(list(enumerate(queries.items()))):
         if rows(before.answers[query]):
             task = Task(kind="restore", arguments={"run": run}, display=f"put back what run {run} wrote")
             name = job_name(node.run.id, node.name, f"_restore{index}", number)
@@ -117,7 +118,7 @@ def _trouble(endings: Collection[Ending], done: TakenBack, said: str) -> str | N
 
 
 def _read(run: str, users: Collection[str | None], before: Facts, after: Facts, *, restored: bool = False) -> TakenBack:
-    things: list[Thing] = []
+    things: dict[str, Thing] = {}
     for user in users:
         query = snapshots_query(run, user, things=True)
         answer = after.answers[query]
@@ -125,9 +126,11 @@ def _read(run: str, users: Collection[str | None], before: Facts, after: Facts, 
             return TakenBack(trouble=f"the node does not tell what run {run} wrote there: {answer.why}")
         old = {it["path"]: it for it in rows(before.answers[query])}
         # Without an end of the snapshot its action had not begun: there is nothing to take back.
-        now = {str(it["path"]): it for it in rows(answer) if it["complete"] is True}
-        things += [_thing(old.get(path, it), it, restored=restored) for path, it in now.items()]
-    return TakenBack(things=tuple(things))
+        for it in (it for it in rows(answer) if it["complete"] is True):
+            thing = _thing(old.get(it["path"], it), it, restored=restored)
+            first = things.setdefault(thing.path, thing)
+            things[thing.path] = replace(first, steps=tuple(dict.fromkeys((*first.steps, *thing.steps))))
+    return TakenBack(things=tuple(things.values()))
 
 
 def _thing(before: Row, now: Row, *, restored: bool) -> Thing:

@@ -187,6 +187,15 @@ def test_what_was_never_finished_is_nothing_to_put_back_and_a_bad_clone_is_told(
     assert (thing.why, thing.clone) == (f"{VENV.path} cannot be put back: x: another size", row()["clone"])
 
 
+def test_of_what_two_users_wrote_the_first_one_knows_what_it_was():
+    answers = {
+        snapshots_query("R", None, things=True): Known([row(clone="/first")]),
+        snapshots_query("R", "root", things=True): Known([row(clone_fault="x", clone="/second", steps=["sglang"])]),
+    }
+    (thing,) = look("R", (None, "root"), inquiry(answers)).things
+    assert (thing.why, thing.steps) == (None, ("torch", "sglang"))
+
+
 def test_a_node_that_does_not_answer_is_trouble():
     found = look("R", (None,), inquiry({snapshots_query("R", None, things=True): Failed("no right")}))
     assert not found.proven
