@@ -66,7 +66,8 @@ def _add_groups(page: Page, head: str, groups: Sequence[tuple[tuple[str, ...], N
         for names, node in groups
     ]
     missed = page.add_rows(["nodes", "plan", "steps"], rows, SHARE)
-    return [f"{counted(missed, 'row')} of nodes"] if missed else []
+    which = "that would fail" if _fails(groups[0][1]) else "that differ"
+    return [f"{counted(missed, 'row')} of nodes {which}"] if missed else []
 
 
 def _fails(node: NodeOutlook) -> bool:
