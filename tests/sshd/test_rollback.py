@@ -203,3 +203,30 @@ exec {real} "$@"
     assert whole["verdict"] == "not-held"
     rolled_back(site, first.report["run"])
     assert tree(venv) == before
+
+
+def test_an_installer_that_writes_in_place_is_noticed_and_its_snapshot_not_used(site):
+    (node,) = site.nodes.values()
+    module = next((node.sandbox.home / "ml-env").glob("lib/python*/site-packages/torch/__init__.py"))
+    program = node.sandbox.programs / "uv"
+    real = program.resolve()
+    program.unlink()
+    program.write_text(
+        f"""#!/bin/sh
+case "$*" in
+*--dry-run*) ;;
+*"pip install"*) echo '# in place' >>{module} ;;
+esac
+exec {real} "$@"
+"""
+    )
+    program.chmod(0o755)
+    done = site.apply(site.playbook(UPGRADE), check=0)
+    (clone,) = strays(node)
+    (copy,) = clone.glob("lib/python*/site-packages/torch/__init__.py")
+    # A filesystem that shares blocks keeps the clone apart; a hard link is the same file.
+    spoiled = "# in place" in copy.read_text()
+    assert any("__init__.py" in it["summary"] for it in done.step("torch")["diagnoses"]) is spoiled
+    outcome = rolled_back(site, done.report["run"], check=3 if spoiled else 0)
+    assert ("THE ROLLBACK FAILED" in (outcome.node["message"] or "")) is spoiled
+    assert clone.exists() is spoiled
