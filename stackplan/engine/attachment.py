@@ -191,34 +191,42 @@ class Attachment:
         """Return what `call` returns, over as many sessions as it takes within bounds. Raise ConnectionFailure."""
         if self._gone is not None:
             raise self._gone
-        drops = 0
+        drops, since = 0, self._clock.monotonic()
         while True:
             began = self._clock.monotonic()
             try:
                 return call(self._session)
             except ConnectionLost as error:
-                steady = self._clock.monotonic() - began >= _STEADY_S
-                drops = 1 if steady else drops + 1
-                if drops > _DROPS_IN_A_ROW:
+                now = self._clock.monotonic()
+                if now - began >= _STEADY_S:
+                    drops, since = 0, now
+                drops += 1
+                if drops > _DROPS_IN_A_ROW and not self._worth_more(now - since):
                     self._gone = error
                     raise
-                self._reconnect(error)
+                self._reconnect(error, drops)
 
-    def _reconnect(self, lost: ConnectionLost) -> None:
+    def _worth_more(self, dropping_s: float) -> bool:
+        """Return whether a connection that comes and goes is held on to: for as long as one that does not come back is,
+        while a job is out there. A question that ends the program each time is given up.
+        """
+        return self._job is not None and dropping_s < self._reconnect_s and self._stop.level is not Level.END
+
+    def _reconnect(self, lost: ConnectionLost, drops: int) -> None:
         """Take up another session. Raise ConnectionFailure, now and ever after, when that does not come about."""
         try:
-            self._take_another(lost)
+            self._take_another(lost, drops)
         except ConnectionFailure as error:
             self._gone = error
             raise
 
-    def _take_another(self, lost: ConnectionLost) -> None:
+    def _take_another(self, lost: ConnectionLost, drops: int) -> None:
         """Try as long as that is allowed; less when the operator wants to end."""
         step = None if self._job is None else self._job.step
         self._losses.dropped(step, str(lost))
         self._session.close()
         why: ConnectionFailure = lost
-        for pause in self._pauses():
+        for pause in self._pauses(drops):
             hurried = self._stop.wait(pause, Level.END)
             try:
                 session = self._connect()
@@ -243,10 +251,13 @@ class Attachment:
             return
         raise why
 
-    def _pauses(self) -> Iterator[float]:
-        """Yield how long to wait ahead of each try, ever longer, until the time that there is has been used up."""
+    def _pauses(self, drops: int) -> Iterator[float]:
+        """Yield how long to wait ahead of each try, ever longer, until the time that there is has been used up.
+
+        The more often the connection has dropped in a row, the longer the first one is.
+        """
         until = self._clock.monotonic() + self._reconnect_s
-        pause = _FIRST_PAUSE_S
+        pause = min(_FIRST_PAUSE_S * 2 ** (drops - 1), _LONGEST_PAUSE_S)
         while (left := until - self._clock.monotonic()) > 0:
             yield min(pause, left)
             pause = min(2 * pause, _LONGEST_PAUSE_S)

@@ -89,6 +89,29 @@ def test_the_time_to_reconnect_is_the_operators_to_choose() -> None:
     assert way.clock.seconds == 2.0
 
 
+@pytest.mark.parametrize(("word", "drops"), [("ask", 6), ("watching", 10)])
+def test_a_connection_that_comes_and_goes_is_held_on_to_for_as_long_while_a_job_is_out_there(
+    word: str, drops: int
+) -> None:
+    way = Way([], drop_at="never")
+    seen = []
+
+    def fault(told: str) -> None:
+        if told == word:
+            seen.append(told)
+            raise ConnectionLost("cut")
+
+    way.fault = fault
+    attachment = way.attach()
+    if word == "ask":
+        with pytest.raises(ConnectionLost, match="cut"):
+            attachment.ask((Query("value", {"name": "torch"}),))
+    else:
+        assert attachment.carry_out(WORK, lambda _: None) == Lost("cut")
+    assert len(seen) == drops
+    assert way.clock.seconds == sum([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0][: drops - 1])
+
+
 @pytest.mark.parametrize(
     "refusal",
     [HostKeyChanged("x"), HostKeyUnknown("x"), Locked(None), LockBroken("eve")],
