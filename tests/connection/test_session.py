@@ -12,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackplan.connection.connect import connect
-from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramMissing
+from stackplan.connection.failure import (
+    ConnectionFailure,
+    ConnectionLost,
+    LockBroken,
+    Locked,
+    NodeProgramFailed,
+    NodeProgramMissing,
+)
 from stackplan.connection.handshake import Greeting, Opened, open_program
+from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.process import ProcessStream
 from stackplan.connection.session import Session
 from stackplan.connection.stream import StreamBroken
@@ -24,6 +32,7 @@ from stackplan.node.frames import Decoder, encode
 
 GREETING = Greeting(python="3.11.2", executable="/usr/bin/python3", user="ops", uid=1, home="/h", host="n", pid=7)
 QUERY = Query("nvcc", {})
+OWNER = LockOwner(run="R", operator="ops", host="desk", playbook="p", time="T")
 
 
 class Scripted:
@@ -251,3 +260,48 @@ def _read(stream: ProcessStream) -> object:
         return stream.read(16, 10.0)
     except StreamBroken:
         return StreamBroken
+
+
+@pytest.mark.parametrize(
+    ("fields", "call"),
+    [
+        ({"held_by": {"run": "R"}, "age_s": "old"}, lambda it: it.lock(OWNER)),
+        ({"held_by": {"run": "R"}, "jobs": [{}]}, lambda it: it.lock(OWNER)),
+        ({"holders": None}, lambda it: it.holders()),
+        ({"holders": {"owner": None, "jobs": 7}}, lambda it: it.holders()),
+        ({"holders": {"owner": None, "programs": {"x": "y"}}}, lambda it: it.holders()),
+        ({"found": {}}, lambda it: it.find("job")),
+        ({"found": {"ended": {"exited": "never"}}}, lambda it: it.find("job")),
+        ({"found": {"vanished": {}}}, lambda it: it.find("job")),
+    ],
+)
+def test_what_a_node_may_not_say_of_who_holds_it(fields: dict[str, Any], call: Callable[[Session], Any]) -> None:
+    with pytest.raises(ConnectionLost, match="cannot be read"):
+        call(session_of(reply(**fields)))
+
+
+@pytest.mark.parametrize(
+    "call", [lambda it: it.holders(), lambda it: it.find("job"), lambda it: it.break_lock({}, 1.0)]
+)
+def test_a_node_that_cannot_say_who_holds_it_says_why(call: Callable[[Session], Any]) -> None:
+    with pytest.raises(NodeProgramFailed, match="no such file"):
+        call(session_of(reply(error="no such file")))
+
+
+def test_a_lock_is_told_with_all_that_is_known_of_it() -> None:
+    job = {
+        "job": "R.gpu.with.dots.torch.2",
+        "age_s": 190.0,
+        "timeout_s": 600,
+        "supervised": False,
+        "processes": {"7": "sh"},
+    }
+    with pytest.raises(Locked) as held:
+        session_of(reply(held_by=OWNER.plain(), age_s=720.0, attended=False, jobs=[job])).lock(OWNER)
+    assert str(held.value) == (
+        "the node is locked by run R of ops on desk (playbook p, since T, for 12 min 00 s); its controller is gone; "
+        "step `torch` has been running there for 3 min 10 s, without its supervisor"
+    )
+    assert "`stackplan resume R`" in str(held.value.remedy)
+    with pytest.raises(LockBroken, match="was broken by eve on another host"):
+        session_of(reply(broken_by={"operator": "eve"})).lock(OWNER, again=True)
