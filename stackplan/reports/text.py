@@ -114,7 +114,7 @@ def _apply_words(report: Report) -> str:
         return _done_words(report)
     said = [f"{_of(count, total)} {word}" for word, count in _ends(report.nodes, report.command).items()]
     stopped = any(node.outcome is NodeOutcome.FAILED for node in report.nodes)
-    after = " Nothing after it ran." if stopped and len(said) == 1 else ""
+    after = " Nothing after it ran." if stopped and len(said) == 1 and report.command != "rollback" else ""
     proven = f" {_of(done, total)} done and proven." if done else ""
     return f"{'; '.join(said)}.{after}{proven}"
 
@@ -123,6 +123,8 @@ def _done_words(report: Report) -> str:
     steps = _steps(report)
     counts = Counter(step.outcome for step in steps)
     nodes = counted(len(report.nodes), "node")
+    if report.command == "rollback":
+        return _rolled_back_words(counts, nodes)
     if steps and counts[StepOutcome.SKIPPED] == len(steps):
         return f"Nothing to do: every step was skipped on {nodes}."
     if not counts[StepOutcome.CHANGED]:
@@ -135,6 +137,12 @@ def _done_words(report: Report) -> str:
         if counts[outcome]
     )
     return f"Done and proven on {nodes}: {said}."
+
+
+def _rolled_back_words(counts: Counter[StepOutcome], nodes: str) -> str:
+    left = counts[StepOutcome.SKIPPED]
+    kept = f", {counted(left, 'step')} not" if left else ""
+    return f"Put back and proven on {nodes}: {counted(counts[StepOutcome.ROLLED_BACK], 'step')} taken back{kept}."
 
 
 def _ends(nodes: tuple[NodeReport, ...], command: str) -> dict[str, int]:

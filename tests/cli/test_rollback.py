@@ -67,6 +67,7 @@ def test_files_and_links_are_put_back_and_what_a_script_did_is_named(stackplan, 
     }
     text = stackplan("show", "last")
     assert "rolled back" in text.stdout
+    assert "Put back and proven on 1 node: 2 steps taken back, 1 step not." in " ".join(text.stdout.split())
     assert "`run` did is not taken back" in text.stdout
 
 
@@ -92,6 +93,7 @@ def test_a_file_that_somebody_made_a_folder_is_not_put_back(stackplan, applied, 
     assert "settings.ini" in node["message"]
     assert f"stackplan rollback {run}" in node["remedy"]
     assert (home / "settings.ini").is_dir()
+    assert "1 of 1 node not taken back." in " ".join(stackplan("show", "last").stdout.split())
 
 
 def test_a_step_that_fails_takes_back_the_run(applied, home):
