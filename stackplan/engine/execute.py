@@ -18,7 +18,7 @@ from stackplan.engine.past import PastNode, PastStep
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.prove import Proof, condition_reports, prove, summed
-from stackplan.engine.reattach import others, reattach
+from stackplan.engine.reattach import Anew, others, reattach
 from stackplan.engine.snapshots import shortage
 from stackplan.engine.stop import Level
 from stackplan.engine.wording import regression_text, unmet_text
@@ -45,6 +45,7 @@ class Execution:
     _done: list[BoundStep] = field(default_factory=list, init=False)
     _reports: dict[str, StepReport] = field(default_factory=dict, init=False)
     _past: PastNode = field(init=False)
+    _settled: set[str] = field(default_factory=set, init=False)
     _at: str | None = field(default=None, init=False)
     _headline: str | None = field(default=None, init=False)
 
@@ -55,7 +56,7 @@ class Execution:
         """Return how the node ended; its steps are told as events. Whatever the connection does, nothing is raised."""
         try:
             self._find()
-            report = self._barred() or self._occupied() or self._finished() or self._take_steps() or self._check_all()
+            report = self._barred() or self._come_back() or self._take_steps() or self._check_all()
         except ConnectionFailure as error:
             # Only what was asked can end here; a job whose end is not known is its step's own failure.
             reason = self._reason(Reason.LOST)
@@ -111,11 +112,6 @@ class Execution:
     def _take_step(self, step: BoundStep) -> NodeReport | None:
         past = self._past.steps.get(step.id, PastStep())
         live = LiveStep(step, self.node, self._proven(step), first=past.attempt + 1, done=past.changed)
-        if past.open:
-            taken_up = reattach(live, past)
-            if isinstance(taken_up, StepReport):
-                return self._close(step, taken_up)
-            live = replace(live, first=taken_up.attempt)
         before = live.find()
         report = live.satisfied(before)
         if report is None:
@@ -131,14 +127,56 @@ class Execution:
         elif past.changed and past.report is not None:
             # What the run has changed stays told as changed, also by a controller that finds it so.
             report = past.report
-        return self._close(step, report)
+            if step.id in self._settled:
+                self._done.append(step)
+                return None
+        self._tell(report)
+        if report.outcome is StepOutcome.FAILED:
+            return self._stopped_by(report)
+        self._done.append(step)
+        return None
+
+    def _come_back(self) -> NodeReport | None:
+        """Deal with what an earlier controller of the run left here; return the end of the node where that is one."""
+        return self._occupied() or self._finished() or self._settle_open()
+
+    def _settle_open(self) -> NodeReport | None:
+        """Bring the step to its end that was left open; return the stop where it is one.
+
+        Ahead of all others: what it is in the middle of changing says nothing of the steps before it, and nothing may
+        run beside it. So those are taken as they were told, and proven again when it has ended.
+        """
+        for number, step in enumerate(self.playbook.bound_steps):
+            past = self._past.steps.get(step.id, PastStep())
+            if not past.open:
+                continue
+            self._at = step.id
+            earlier = [it for it in self.playbook.bound_steps[:number] if self._past.proven(it.id)]
+            told = self._past.reports()
+            self._reports.update({it.id: told[it.id] for it in earlier})
+            self._done = earlier
+            live = LiveStep(step, self.node, self._proven(step), first=past.attempt + 1, done=past.changed)
+            found = reattach(live, past)
+            past.open = False
+            self._done = []
+            if isinstance(found, Anew):
+                past.attempt = found.attempt - 1
+                continue
+            self._tell(found)
+            if found.outcome is StepOutcome.FAILED:
+                return self._stopped_by(found)
+            past.report = found
+            past.attempt = max(past.attempt, found.action.attempts if found.action else 0)
+            self._settled.add(step.id)
+        self._at = None
+        return None
 
     def _occupied(self) -> NodeReport | None:
         """Wait until nothing runs here that an earlier controller started, but for the step that it left open.
 
         Return the stop of a node on which such a thing does not end.
         """
-        left = others(self.node, self._past)
+        left = others(self.node, self._past, frozenset(step.id for step in self.playbook.bound_steps))
         if not left:
             return None
         self.node.inquiry.forget()
@@ -159,14 +197,6 @@ class Execution:
         self._reports = self._past.reports()
         self._done = [step for step in self.playbook.bound_steps if step.id in self._reports]
         return self._check_all()
-
-    def _close(self, step: BoundStep, report: StepReport) -> NodeReport | None:
-        """Tell how a step ended, and return the stop where that ends the node."""
-        self._tell(report)
-        if report.outcome is StepOutcome.FAILED:
-            return self._stopped_by(report)
-        self._done.append(step)
-        return None
 
     def _not_in_plan(self, step: BoundStep, before: Before) -> NodeReport | None:
         """Return the stop of a node on which something would run that its saved plan does not show, or None."""

@@ -9,6 +9,7 @@ from stackplan.model.report import ActionReport, StepReport
 
 # Ends that do not say how the action ended: the node may know more by now.
 _NOT_KNOWN = frozenset({Reason.LOST, Reason.INTERRUPTED})
+_PROVEN = frozenset({StepOutcome.SATISFIED, StepOutcome.CHANGED})
 
 
 @dataclass(slots=True)
@@ -45,6 +46,11 @@ class PastNode:
     @property
     def finished(self) -> bool:
         return self.outcome is NodeOutcome.OK
+
+    def proven(self, step: str) -> bool:
+        """Return whether the last word on a step is that it was proven."""
+        found = self.steps.get(step)
+        return found is not None and found.report is not None and found.report.outcome in _PROVEN
 
     def reports(self) -> dict[str, StepReport]:
         return {name: step.report for name, step in self.steps.items() if step.report is not None}

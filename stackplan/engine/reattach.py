@@ -53,15 +53,19 @@ def reattach(live: LiveStep, past: PastStep) -> StepReport | Anew:
             return _to_its_end(live, past)
 
 
-def others(node: NodeAtWork, past: PastNode) -> tuple[LivingJob, ...]:
-    """Wait until nothing lives on the node that an earlier controller of the run started, but for the open step.
+def others(node: NodeAtWork, past: PastNode, known: frozenset[str]) -> tuple[LivingJob, ...]:
+    """Wait until nothing lives there that an earlier controller started, but for the open one of the `known` steps.
 
     Return what lives all the same when it has had its time, or when the operator stops the run. A finished step may
     have been followed by more than steps: what a run wrote is taken back by a job, too.
     """
     if not past.steps:
         return ()
-    spared = {job_name(node.run.id, node.name, step, found.attempt) for step, found in past.steps.items() if found.open}
+    spared = {
+        job_name(node.run.id, node.name, step, it.attempt)
+        for step, it in past.steps.items()
+        if it.open and step in known
+    }
     own = job_name(node.run.id, node.name, "", 0).removesuffix(".0")
     until: float | None = None
     while left := tuple(
@@ -134,6 +138,7 @@ def _refused(live: LiveStep, report: StepReport, ending: Ending) -> StepReport:
 def _lives_on(live: LiveStep, past: PastStep, why: str, processes: object) -> StepReport:
     assert isinstance(processes, dict)
     before = live.recalled(past)
+    live.node.inquiry.forget()
     after = live.look_after(Lost(why), before)
     names = ", ".join(f"{name} ({pid})" for pid, name in sorted(processes.items()))
     report = replace(_report(live, past, before, after, Lost(why)), reason=Reason.LOST)

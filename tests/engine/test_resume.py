@@ -14,8 +14,8 @@ from stackplan.engine.fold import fold
 from stackplan.engine.journal import journal_path, read
 from stackplan.engine.resume import Resumption, resume
 from stackplan.engine.stop import Level
-from stackplan.model.event import Awaited, OutputSeen, RunResumed, StepStarted
-from stackplan.model.job import Ended, Exited, Interrupted, Lost, Signalled, TimedOut, Vanished
+from stackplan.model.event import Awaited, OutputSeen, RunResumed, StepEnded, StepStarted
+from stackplan.model.job import Ended, Exited, Interrupted, Lost, Running, Signalled, TimedOut, Vanished
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.playbook import Rollout, Share
 from stackplan.model.secret import Redactor
@@ -370,6 +370,43 @@ def test_while_its_controller_lives_a_run_is_not_taken_up(story):
     os.close(held)
     assert outcomes(tale.resume()) == BOTH
     assert isinstance(tale.events[0], RunResumed)
+
+
+def test_steps_before_the_one_that_runs_are_not_judged_while_it_is_in_the_middle_of_things(story):
+    """What it has taken away for the moment must not have an earlier step run beside it."""
+    tale = story()
+    tale.apply()
+    tale.cut("StepStarted", 2)
+    node = tale.stage.worlds["gpu"]
+    # `sglang` is at work, and `torch` is not there while it is.
+    node.values.update(torch="gone")
+    node.starts[tale.job("sglang")] = 1
+    node.endings[tale.job("sglang")] = Exited(0)
+    node.found[tale.job("sglang")] = Running(1.0)
+
+    def fault(word):
+        if word == "watching":
+            node.values.update(torch="new", sglang="new")
+
+    tale.stage.faults["gpu"] = fault
+    assert outcomes(tale.resume()) == BOTH
+    assert node.starts == {tale.job(): 1, tale.job("sglang"): 1}
+    ends = [it.step.id for it in read(tale.journal) if isinstance(it, StepEnded)]
+    assert ends == ["torch", "sglang", "torch"]
+
+
+def test_what_the_open_step_broke_of_those_before_it_is_a_regression(story):
+    tale = story()
+    tale.apply()
+    tale.cut("StepStarted", 2)
+    node = tale.stage.worlds["gpu"]
+    node.starts[tale.job("sglang")] = 1
+    node.endings[tale.job("sglang")] = Exited(0)
+    node.values.update(torch="gone", sglang="new")
+    (ended,) = tale.resume().nodes
+    assert (ended.stopped_at, ended.reason) == ("sglang", Reason.REGRESSION)
+    assert ended.steps[1].broke.step == "torch"
+    assert node.starts == {tale.job(): 1, tale.job("sglang"): 1}
 
 
 def test_other_jobs_of_the_run_are_waited_for_first(story):
