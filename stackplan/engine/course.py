@@ -76,7 +76,7 @@ class Course:
             "foresee", step, lambda outlook: foresee(step, outlook, self.standing, earlier), self.standing
         )
         prediction = forecast.prediction
-        outlook = self.outlook if prediction is None else self.outlook.after(step.id, prediction)
+        outlook = self.outlook if prediction is None else self.outlook.after(step, prediction)
         queries = unique((*step.queries, *dry_runs))
         acts = forecast.report.outcome is not StepOutcome.SATISFIED
         return Course(

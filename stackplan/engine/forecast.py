@@ -205,7 +205,7 @@ class Turn:
 
     def foretold(self, prediction: Prediction) -> Forecast:
         """Return the forecast of an action whose effect is known: what holds then of this step, and of others."""
-        after = self.outlook.after(self.step.id, prediction)
+        after = self.outlook.after(self.step, prediction)
         post = after.prove_surely(self.step.post)
         acts = summed(self.outlook.prove(self.step.post)) is not Status.HELD
         outcome = StepOutcome.WOULD_CHANGE if acts else StepOutcome.WOULD_RUN

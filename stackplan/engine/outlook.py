@@ -19,8 +19,8 @@ class Outlook:
     """`now` are the answers that a node gave, `foretold` those that predictions lay over them.
 
     `open_questions` are those whose answers may rest on anything, `stale` those of them that no prediction speaks of
-    since something changed; `changed_by` is the step that changed something last. What is worked out on the way is
-    kept in `memo`.
+    since something changed by an action within whose reach they are; `changed_by` is the step that changed something
+    last. What is worked out on the way is kept in `memo`.
     """
 
     now: Facts
@@ -96,16 +96,17 @@ class Outlook:
         """Return the outlook with answers to questions that were not asked before."""
         return replace(self, now=replace(self.now, answers=laid(self.now.answers, answers)))
 
-    def after(self, step: str, prediction: Prediction) -> "Outlook":
+    def after(self, step: BoundStep, prediction: Prediction) -> "Outlook":
         """Return the outlook once the action of `step` has done what is foretold of it."""
         if not prediction.changes and not prediction.answers:
             return self
-        return replace(
-            self,
-            foretold=laid(self.foretold, prediction.answers),
-            stale=self.open_questions.difference(prediction.answers) if prediction.changes else self.stale,
-            changed_by=step if prediction.changes else self.changed_by,
-        )
+        foretold = laid(self.foretold, prediction.answers)
+        if not prediction.changes:
+            return replace(self, foretold=foretold)
+        reach = self.recall("reach", step, step.reach)
+        touched = self.open_questions if reach is None else self.open_questions & reach
+        stale = (self.stale | touched).difference(prediction.answers)
+        return replace(self, foretold=foretold, stale=stale, changed_by=step.id)
 
     def moves(self, condition: BoundCondition) -> bool:
         """Return whether a condition may stand otherwise than the node's own answers say."""

@@ -26,6 +26,7 @@ from tests.engine.world import (
     sets,
     step,
     target,
+    value_query,
 )
 
 SURVEY = Survey(redactor=Redactor(), clock=FakeClock())
@@ -204,6 +205,16 @@ def test_after_a_change_a_condition_that_may_rest_on_anything_is_open():
     assert torch.outcome.value == "would-change"
     assert [foretold(it) for it in torch.conditions] == ["held", "unknown"]
     assert torch.conditions[1].predicted_why == "only once `torch` has run can it be told"
+
+
+def test_a_change_touches_no_open_condition_out_of_its_reach(monkeypatch):
+    monkeypatch.setattr(Install, "reach", lambda it, facts: frozenset({value_query(it.name)}))
+    own = condition("open_is", 4, name="works", value="yes")
+    chain = install("torch"), install("app", post=[own])
+    dry = {"torch": {"torch": "new"}, "app": {"app": "new"}}
+    report = foretell(world({**OLD, "works": "no"}, **dry), *chain).report
+    assert report.steps[1].outcome.value == "would-fail", "nothing that runs could bring it about"
+    assert report.steps[1].conditions[0].predicted_observed == "no"
 
 
 def test_an_open_condition_bars_no_later_step():
