@@ -34,12 +34,17 @@ def notes(found: Holders) -> tuple[Diagnosis, ...]:
     """Return a note on the run that holds a node, or one on each action that a dead run left behind there. Pure."""
     if found.held:
         locked = Locked(found.owner, age_s=found.age_s, attended=bool(found.programs), jobs=found.jobs)
-        return (_of(locked),)
+        return (_of_forsaken(locked) if not locked.attended and locked.jobs else _of(locked),)
     return tuple(_of(LeftOver(job.job, job.processes)) for job in found.jobs if job.processes)
 
 
 def _of(failure: Locked) -> Diagnosis:
     return _note(f"{failure.summary}; {_MEANWHILE}", f"an apply would be refused now: {failure.remedy}")
+
+
+def _of_forsaken(failure: Locked) -> Diagnosis:
+    """Return the note on a run whose controller is gone: an apply waits for the end of what it left running."""
+    return _note(f"{failure.summary}; {_MEANWHILE}", f"an apply would wait for its end first; {failure.remedy}")
 
 
 def _note(summary: str, remedy: str | None = None) -> Diagnosis:

@@ -37,9 +37,8 @@ def answer_failure(
         return stopped
     users = tuple(dict.fromkeys(step.step.user for step in steps.values()))
     output = Output(node.run.recorder.redactor, lambda text: _say(text, failed.id, node))
-    number = 1 + sum(it.action.attempts for it in reports.values() if it.action is not None)
     try:
-        taken = take_back(node.run.id, users, node, number, output.feed)
+        taken = take_back(node.run.id, users, node, output.feed)
         output.end()
         # The step that failed stays what stopped the node.
         others = {step: report for step, report in reports.items() if step in taken.steps and step != failed.id}

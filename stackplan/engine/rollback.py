@@ -125,7 +125,7 @@ class _RollBack(RollOut):
         assert isinstance(target, Undo)
         output = Output(node.run.recorder.redactor, lambda text: _say(text, target, node))
         try:
-            taken = take_back(target.of, target.users, node, 1, output.feed)
+            taken = take_back(target.of, target.users, node, output.feed)
         except ConnectionFailure as error:
             message = f"whether everything was put back is not known: {error}"
             report = NodeReport(

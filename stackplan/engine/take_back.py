@@ -5,6 +5,7 @@ What was written is what the node tells, never what a controller remembers: a ru
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
 from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.job_name import job_name
@@ -14,7 +15,7 @@ from stackplan.engine.wording import ending_text
 from stackplan.model.change import Change
 from stackplan.model.event import RestoreStarted
 from stackplan.model.facts import Facts, Known, Plain
-from stackplan.model.job import Ending, Exited, Job, Task, Work
+from stackplan.model.job import Absent, Ending, Exited, Job, Task, Work
 
 TIMEOUT_S = 3600.0
 Row = Mapping[str, Plain]
@@ -71,11 +72,11 @@ def look(run: str, users: Collection[str | None], inquiry: Inquiry) -> TakenBack
 
 
 def take_back(
-    run: str, users: Collection[str | None], node: NodeAtWork, number: int, on_output: Callable[[bytes], None]
+    run: str, users: Collection[str | None], node: NodeAtWork, on_output: Callable[[bytes], None]
 ) -> TakenBack:
     """Put back everything that `run` wrote as one of `users`, and return how that stands, asked afterwards.
 
-    `number` tells this attempt from others of the node's present run. Raise ConnectionFailure.
+    Raise ConnectionFailure.
     """
     queries = {user: snapshots_query(run, user, things=True) for user in users}
     before = node.inquiry.ask_again(tuple(queries.values()))
@@ -99,13 +100,19 @@ def take_back(
     for index, (user, query) in reversed(list(enumerate(queries.items()))):
         if rows(before.answers[query]):
             task = Task(kind="restore", arguments={"run": run}, display=f"put back what run {run} wrote")
-            name = job_name(node.run.id, node.name, f"_restore{index}", number)
+            name = _unused(f"_restore{index}", node)
             work = Work(name=name, job=Job((task,)), user=user, timeout_s=TIMEOUT_S)
             endings.append(node.attachment.carry_out(work, heard))
     after = node.inquiry.ask_again(tuple(queries.values()))
     said = b"".join(output).decode("utf-8", "replace")
     done = _read(run, users, before, after, restored=True)
     return TakenBack(things=done.things, trouble=done.trouble or _trouble(endings, done, said), output=said)
+
+
+def _unused(step: str, node: NodeAtWork) -> str:
+    """Return the name of a job that the node has not started yet, by whichever controller; it starts a name once."""
+    names = (job_name(node.run.id, node.name, step, it) for it in count(1))
+    return next(name for name in names if isinstance(node.attachment.find(name), Absent))
 
 
 def _trouble(endings: Collection[Ending], done: TakenBack, said: str) -> str | None:

@@ -14,6 +14,7 @@ from tests.engine.world import FakeClock, FakeSession, World, bound, step, targe
 OWNER = LockOwner(run="20261201T031022Z-4f2a", operator="ops", host="bastion", playbook="cuda13", time="then")
 RUNNING = LivingJob(job="20261201T031022Z-4f2a.gpu-01.torch.1", age_s=180.0)
 LEFT = LivingJob(job="20261130T000000Z-aaaa.gpu-01.sglang.1", supervised=False, processes={4711: "bash"})
+REFUSED = "an apply would be refused now"
 SURVEY = Survey(redactor=Redactor(), clock=FakeClock())
 
 
@@ -29,29 +30,36 @@ def test_a_free_node_is_not_remarked_upon():
 
 
 @pytest.mark.parametrize(
-    ("holders", "words", "way_out"),
+    ("holders", "words", "then", "way_out"),
     [
         (
             Holders(held=True, owner=OWNER, age_s=200.0, programs={7: "python3"}, jobs=(RUNNING,)),
             ["run 20261201T031022Z-4f2a of ops on bastion", "step `torch` has been running there for 3 min"],
+            REFUSED,
             "wait until that run has ended",
         ),
-        (Holders(held=True, owner=OWNER, jobs=(RUNNING,)), ["its controller is gone"], "stackplan resume"),
-        (Holders(held=True), ["locked by another run"], "stackplan unlock"),
+        (
+            Holders(held=True, owner=OWNER, jobs=(RUNNING,)),
+            ["its controller is gone"],
+            "an apply would wait for its end first",
+            f"`stackplan resume {OWNER.run}`",
+        ),
+        (Holders(held=True), ["locked by another run"], REFUSED, "stackplan unlock"),
         (
             Holders(held=False, jobs=(LEFT,)),
             ["the action of step `sglang` of run 20261130T000000Z-aaaa still runs", "bash (4711)"],
+            REFUSED,
             "kill 4711",
         ),
     ],
     ids=["held", "forsaken", "unnamed", "left over"],
 )
-def test_whoever_holds_a_node_is_a_note(holders, words, way_out):
+def test_whoever_holds_a_node_is_a_note(holders, words, then, way_out):
     report, ((severity, summary, remedy),) = planned(holders)
     assert (severity, exit_status(report)) == ("note", 0)
     assert all(it in summary for it in words), summary
     assert "once it has ended" in summary
-    assert "an apply would be refused now" in remedy
+    assert then in remedy
     assert way_out in remedy
 
 

@@ -1,23 +1,27 @@
 """Snapshots around actions: room first, what was not begun, what was written into; pure, and on a fake node."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from stackplan.engine.inquiry import Inquiry
+from stackplan.engine.job_name import job_name
+from stackplan.engine.perform import NodeAtWork, Run
+from stackplan.engine.recorder import Recorder
 from stackplan.engine.rollback import Acted, acted, node_report, step_reports, undo
 from stackplan.engine.snapshots import Protection, lacking, protect, room_query, shortage, snapshots_query
-from stackplan.engine.take_back import TakenBack, Thing, look
+from stackplan.engine.take_back import TakenBack, Thing, look, take_back
 from stackplan.model.change import Change
 from stackplan.model.event import StepEnded, StepStarted
 from stackplan.model.facts import Facts, Failed, Known, Origin
-from stackplan.model.job import Command, Exited, Job, Signalled
+from stackplan.model.job import Absent, Command, Ended, Exited, Job, Signalled
 from stackplan.model.kind import ACTIONS, CannotAct
 from stackplan.model.node import Node, NodeName
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ActionReport, PlaybookIdentity, StepReport
+from stackplan.model.secret import Redactor
 from stackplan.model.written import Written, WrittenKind, environment
-from tests.engine.world import FakeClock, Set, bound, step
+from tests.engine.world import FakeClock, FakeStop, Set, bound, step
 
 VENV = Written(kind=WrittenKind.ENVIRONMENT, path="/home/ops/ml-env")
 MIB = 1024 * 1024
@@ -46,6 +50,21 @@ class Told:
     def ask(self, queries):
         self.asked += 1
         return {query: self.answers[query] for query in queries}
+
+
+@dataclass
+class Restoring:
+    """Knows jobs that earlier controllers started, and carries out others."""
+
+    ended: set
+    started: list = field(default_factory=list)
+
+    def find(self, name):
+        return Ended(Exited(0)) if name in self.ended else Absent()
+
+    def carry_out(self, work, on_output):
+        self.started.append(work.name)
+        return Exited(0)
 
 
 def room(path=VENV.path, *, needed=MIB, free=10 * MIB, files=100, free_files=None, device=1):
@@ -194,6 +213,20 @@ def test_of_what_two_users_wrote_the_first_one_knows_what_it_was():
     }
     (thing,) = look("R", (None, "root"), inquiry(answers)).things
     assert (thing.why, thing.steps) == (None, ("torch", "sglang"))
+
+
+def test_putting_back_again_is_a_job_of_its_own_whichever_controller_did_it_first():
+    """A node starts a name once: under one that is taken, it would tell how the other attempt ended."""
+    query = snapshots_query("R", None, things=True)
+    attachment = Restoring(ended={job_name("R", "gpu-01", "_restore0", 1)})
+    node = NodeAtWork(
+        name="gpu-01",
+        attachment=attachment,
+        inquiry=inquiry({query: Known([row()])}),
+        run=Run(id="R", recorder=Recorder(Redactor(), None, None), clock=FakeClock(), stop=FakeStop(FakeClock())),
+    )
+    take_back("R", (None,), node, lambda _: None)
+    assert attachment.started == [job_name("R", "gpu-01", "_restore0", 2)]
 
 
 def test_a_node_that_does_not_answer_is_trouble():
