@@ -193,4 +193,22 @@ CODES: dict[str, Code] = {
         "partition table). Look at the node. Then `stackplan resume RUN --again STEP` runs it again; at a terminal "
         "`stackplan resume` asks.",
     ),
+    "SP271": Code(
+        "jobs run longer on the node than the step waits for them",
+        "stackplan never cancels a job. It drains the node, waits for `timeout`, and fails when jobs are still there; "
+        "unless `on_timeout: stay`, the drain is then taken back, because nothing else was done to the node. Give "
+        "`timeout` as long as the longest job may run, and the step's own `timeout` a little more. A job that stays in "
+        "COMPLETING for long has processes that do not end: see the node's slurmd log.",
+    ),
+    "SP272": Code(
+        "Slurm does not let the step's user change nodes",
+        "Only root, SlurmUser and operators of Slurm may drain and resume. Give the step `become: true`, or a `user` "
+        "who may. The step that resumes needs the same user: the record of the drain belongs to it.",
+    ),
+    "SP273": Code(
+        "no controller of Slurm answers",
+        "slurmctld and its backups were asked until the wait was over, so it is not known how the node stands, and "
+        "nothing is claimed of it. A drain that was set stays, and so does its record on the node: the next run, or "
+        "the step that resumes, goes on from there.",
+    ),
 }

@@ -2,9 +2,12 @@
 
 import importlib
 import json
+import os
 from pathlib import Path
 
 import pytest
+
+from stackplan.node import drains
 
 FACTS = Path(__file__).parents[2] / "facts"
 SMI = """case "$1" in
@@ -34,13 +37,29 @@ def shape(value: object, at: str = "") -> set[str]:
     }
 
 
+SLURM = (
+    f"NodeName=gpu-01 NodeAddr=gpu-01 NodeHostName={os.uname().nodename} OS=Linux 6.1 State=IDLE+DRAIN Weight=1 "
+    "Partitions=main Reason=CUDA 13 [stackplan 6b4c7ed9] [root@2026-12-02T00:40:08]"
+)
+
+
 @pytest.fixture
-def arguments(environment, programs, root, tmp_path):
+def drained(tmp_path, monkeypatch):
+    """Put the record of a drain where the node program keeps it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before = {"state": "IDLE", "base": "IDLE", "flags": [], "reason": None, "reason_user": None, "reason_since": None}
+    drains.write("slurm-gpu-01", {"mark": "6b4c7ed9", "reason": "CUDA 13", "before": before, "since": 1796172008.5})
+
+
+@pytest.fixture
+def arguments(drained, environment, programs, root, tmp_path):
     environment.install("torch", "2.10.0", {"torch/_C.py": "def _cuda_getArchFlags(): return 'sm_120'\n"})
     environment.write("torch/__init__.py", "import torch._C\n")
     environment.write("torch/version.py", "__version__ = '2.10.0'\ncuda = '12.8'\n")
     programs.write("nvidia-smi", SMI)
     programs.write("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    programs.write("scontrol", f"echo '{SLURM}'")
+    programs.write("squeue", "")
     (root / "proc/977/fd").mkdir(parents=True)
     (root / "proc/977/fd/3").symlink_to("/dev/nvidia0")
     (tmp_path / "content").touch()
@@ -57,6 +76,7 @@ def arguments(environment, programs, root, tmp_path):
         "os": {},
         "python_value": {**environment.asked, "expr": "1", "imports": []},
         "records": environment.asked,
+        "slurm_node": {"node": "gpu-01"},
         "sudo": {"user": "root"},
         "torch": environment.asked,
         "torch_arch": environment.asked,

@@ -1,0 +1,1 @@
+"""Debian's own Slurm on loopback."""
