@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackplan.node import drains
+from tests.node.elf_files import elf_file
 
 FACTS = Path(__file__).parents[2] / "facts"
 SMI = """case "$1" in
@@ -55,6 +56,10 @@ def drained(tmp_path, monkeypatch):
 def arguments(drained, environment, programs, root, tmp_path):
     environment.install("torch", "2.10.0", {"torch/_C.py": "def _cuda_getArchFlags(): return 'sm_120'\n"})
     environment.write("torch/__init__.py", "import torch._C\n")
+    for name, size in (("nvidia-nccl-cu12", 0), ("nvidia-nccl-cu13", 7)):
+        module = elf_file(["libnccl.so.2"], soname="libnccl.so.2")
+        environment.write("nccl.so", module)
+        environment.write(f"{name}-1.dist-info/RECORD", f"nccl.so,,{len(module) + size}\n")
     environment.write("torch/version.py", "__version__ = '2.10.0'\ncuda = '12.8'\n")
     programs.write("nvidia-smi", SMI)
     programs.write("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
@@ -65,6 +70,7 @@ def arguments(drained, environment, programs, root, tmp_path):
     (tmp_path / "content").touch()
     return {
         "command": {"run": "true"},
+        "cuda_libraries": environment.asked,
         "disk": {"path": str(tmp_path)},
         "distributions": environment.asked,
         "file": {"path": str(tmp_path / "content"), "content": True},
