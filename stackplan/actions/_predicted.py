@@ -20,6 +20,7 @@ from stackplan.actions._package_rows import (
     read_rows,
     without,
 )
+from stackplan.actions._predicted_libraries import libraries_answer
 from stackplan.actions._predicted_torch import torch_answer
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
@@ -138,6 +139,9 @@ class Scene:
             return self._installers(answer)
         if query.kind == "torch":
             return self._torch(answer)
+        if query.kind == "cuda_libraries" and (self.changed or self._created):
+            left = frozenset(canonical(row) for row in self.after.rows)
+            return libraries_answer(answer, self._head(answer), self.changed, left)
         names = ", ".join(sorted(self.changed)[:3]) or self.node.venv
         return Unknown(f"not known before {names} {'is' if len(self.changed) == 1 else 'are'} changed")
 
@@ -159,11 +163,13 @@ class Scene:
     def _torch(self, answer: Answer) -> Answer:
         if "torch" not in self.changed and not self._created:
             return answer
+        return torch_answer(self._head(answer), self.after.row("torch"))
+
+    def _head(self, answer: Answer) -> dict[str, Plain]:
+        """Return what answers about the environment begin with: as before, or as it is made."""
         head = {key: value for key, value in self.after.value.items() if key in _HEAD}
         known = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
-        return torch_answer(
-            {**head, **({} if self._created else {k: known[k] for k in _HEAD if k in known})}, self.after.row("torch")
-        )
+        return {**head, **({} if self._created else {k: known[k] for k in _HEAD if k in known})}
 
 
 def concerns(query: Query, answer: Answer, node: InstallerFacts, user: str | None) -> bool:

@@ -159,7 +159,8 @@ class _Scene:
         names = frozenset(it.canonical for it in self.installed)
         found = self._of_torch()
         for it in self.speakers:
-            if variants(it, self.major, self.speakers, names):
+            # What another one's files load of a library wheel is not known before these are there.
+            if variants(it, self.major, self.speakers, names) or (self.unseen and it.canonical.startswith("nvidia-")):
                 continue
             if needs := it.foreign(self.major):
                 found.append(foreign_text(it, needs))
