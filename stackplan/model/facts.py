@@ -80,7 +80,8 @@ class Query:
         return _holds_secret(self.arguments)
 
     def asked_by(self, user: str | None) -> "Query":
-        return self if user is None else replace(self, user=user)
+        """Return the question as the step of `user` asks it; one that names a user of its own stays with that one."""
+        return self if user is None or self.user is not None else replace(self, user=user)
 
 
 @dataclass(frozen=True, slots=True)

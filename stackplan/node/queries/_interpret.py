@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import Any
+from typing import Any, Iterable, Mapping
 
 from stackplan.node.context import Context, ProbeFailed
 
@@ -34,16 +34,27 @@ class Died(Exception):
         self.stderr = stderr
 
 
-def told(interpreter: str, code: str, argument: Any, context: Context, timeout_s: float = TIMEOUT_S) -> Any:
+def told(  # noqa: PLR0913 - all but the first four with defaults
+    interpreter: str,
+    code: str,
+    argument: Any,
+    context: Context,
+    timeout_s: float = TIMEOUT_S,
+    *,
+    environment: Mapping[str, str] | None = None,
+    descriptors: Iterable[int] = (),
+) -> Any:
     """Run `code`, which finds `argument` under that name and calls `tell(value)`; return that value.
 
-    The code is handed over on the standard input. Raise Died when it ended otherwise, ProbeFailed when it took too
-    long.
+    The code is handed over on the standard input. `environment` is laid over that of the login; `descriptors` are
+    inherited under their numbers. Raise Died when it ended otherwise, ProbeFailed when it took too long.
     """
     program = f"{_PRELUDE}\nargument = json.loads({json.dumps(argument)!r})\n{code}"
     # `-` would put the program's folder on the search path and read the program line by line; this reads it whole.
     argv = [interpreter, "-E", "-B", "-c", "import sys; exec(compile(sys.stdin.buffer.read(), '<stackplan>', 'exec'))"]
-    ran = context.run(argv, timeout_s=timeout_s, stdin=program.encode(), cwd="/")
+    ran = context.run(
+        argv, timeout_s=timeout_s, stdin=program.encode(), cwd="/", environment=environment, descriptors=descriptors
+    )
     if ran.exit_code != 0:
         raise Died(ending(ran.exit_code, ran.error_text()), ran.error_text()[-4000:])
     try:

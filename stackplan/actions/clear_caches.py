@@ -1,0 +1,129 @@
+"""Removing the stale kernel caches of a user."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from stackplan.actions._target import told
+from stackplan.model.arguments import Arguments, Path, Value
+from stackplan.model.change import State, differences
+from stackplan.model.condition import Condition
+from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+from stackplan.model.job import Job, Task
+from stackplan.model.kernel_caches import amount, cache_state, cleared, kernel_caches
+from stackplan.model.kind import ActionKind, CannotAct, Prediction
+from stackplan.model.location import Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearCaches(ActionKind):
+    """Removes the compiled kernels that do not go with an environment any more, and says how many files and bytes.
+
+    What is stale is what the condition `no_stale_caches` calls so, which is then checked without being written down.
+    Only what looks like an entry of one of the known tools is removed, whole; links are never followed. Where the
+    kernels are another user's, the action has to run as that user (`user` of the step), or as root.
+    """
+
+    arguments: Arguments
+    asked: Mapping[str, Value]
+    user: str | None
+
+    @classmethod
+    def read(cls, arguments: Arguments) -> Self:
+        given = [key for key in ("venv", "python") if key in arguments]
+        if len(given) != 1:
+            expected = "exactly one of `venv` (an environment's folder) and `python` (an interpreter)"
+            raise arguments.invalid("venv", "`clear_caches` does not say whose packages count", expected=expected)
+        return cls(
+            arguments=arguments,
+            asked={given[0]: arguments.text(given[0])},
+            user=arguments.optional_text("user"),
+        )
+
+    def describe(self) -> str:
+        whose = f"{self.user}'s " if self.user is not None else ""
+        return f"remove {whose}kernels that do not go with {next(iter(self.asked.values()))}"
+
+    def queries(self) -> tuple[Query, ...]:
+        return (self._query,)
+
+    def job(self, facts: Facts) -> Job | CannotAct:
+        answer = facts[self._query]
+        if not isinstance(answer, Known):
+            return CannotAct(f"it could not be found out which kernels are stale: {answer.why}")
+        about = told(answer)
+        if not about["environment"]:
+            return CannotAct(f"there is no environment at {about['path']}", "Make it in an earlier step.")
+        if self.user is not None and facts.user not in (None, self.user, "root"):
+            remedy = f"Write `user: {self.user}` on the step itself, or `become: true`."
+            return CannotAct(f"{facts.user} may not remove what is {self.user}'s", remedy)
+        lines = [
+            f"rm -r {amount(it.stale_entries, it.stale_size, complete=about['complete'] is True)} of {it.path}"
+            for it in kernel_caches(about)
+            if it.stale_entries
+        ]
+        task = Task(
+            kind="clear_caches",
+            arguments={**self.asked, "user": self.user},
+            display="\n".join(lines) or "rm -r (nothing is stale)",
+        )
+        return Job((task,))
+
+    def state(self, facts: Facts) -> State:
+        about = told(facts[self._query])
+        return cache_state(about) if about else {}
+
+    def predict(self, facts: Facts) -> Prediction | Unknown:
+        answer = facts[self._query]
+        if not isinstance(answer, Known):
+            return Unknown(f"which kernels are stale is not known: {answer.why}")
+        about = told(answer)
+        if about["complete"] is not True:
+            return Unknown("there are more kernels than were counted")
+        query = self._query.asked_by(facts.user)
+        answers: dict[Query, Answer] = {
+            it: Known(cleared(told(other)))
+            for it, other in facts.answers.items()
+            if it.kind == "kernel_caches" and _same(it, query) and isinstance(other, Known)
+        }
+        after = facts.foreseen(answers)
+        return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
+
+    def reach(self, facts: Facts) -> frozenset[Query] | None:
+        return frozenset(it for it in facts.answers if it.kind in ("kernel_caches", "disk", "command", "python_value"))
+
+    def implied(self) -> tuple[Condition, ...]:
+        at = self.arguments.at
+        values: dict[str, Value] = dict(self.asked)
+        if self.user is not None:
+            values["user"] = self.user
+        places: dict[Path, Location] = {(key,): self.arguments.place(key) for key in values}
+        return (Condition(kind="no_stale_caches", arguments=Arguments(values, at, places), at=at),)
+
+    def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
+        about = told(facts[self._query])
+        holders = about.get("holders")
+        if not isinstance(holders, list):
+            return ()
+        return tuple(self._note(row) for row in holders if isinstance(row, dict))
+
+    def _note(self, row: dict[str, Plain]) -> Diagnosis:
+        return Diagnosis(
+            summary=f"process {row['pid']} ({row['name']}) has kernels of {row['tool']} open",
+            severity=Severity.NOTE,
+            at=self.arguments.at,
+            remedy="Stop it in an earlier step; it goes on with the old kernels, and may write them anew.",
+        )
+
+    @property
+    def _query(self) -> Query:
+        return Query("kernel_caches", {**self.asked, "holders": True}, self.user)
+
+
+def _same(one: Query, other: Query) -> bool:
+    names = ("venv", "python")
+    return one.user == other.user and all(one.arguments.get(name) == other.arguments.get(name) for name in names)
+
+
+KIND = ClearCaches

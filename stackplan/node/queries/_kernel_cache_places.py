@@ -1,0 +1,148 @@
+"""Where tools keep the kernels that they compiled for a user, and how an entry of such a cache looks.
+
+By the tools' own environment variables and defaults, read on 2026-12-02 in:
+    triton 3.8 (triton/knobs.py): TRITON_CACHE_DIR, else (TRITON_HOME, else the home)/.triton/cache
+    torch 2.14 (torch/utils/cpp_extension.py): TORCH_EXTENSIONS_DIR/NAME, else XDG_CACHE_HOME/torch_extensions/TAG/NAME
+    torch 2.14 (torch/_inductor/runtime/cache_dir_utils.py): TORCHINDUCTOR_CACHE_DIR, else TMPDIR/torchinductor_USER
+    flashinfer (flashinfer/jit/env.py): (FLASHINFER_WORKSPACE_BASE, else the home)/.cache/flashinfer/[VERSION/]ARCHS;
+        `cubins` beside them are downloads, not compiled here
+    vllm (vllm/envs.py): (VLLM_CACHE_ROOT, else XDG_CACHE_HOME/vllm)/torch_compile_cache/HASH
+    DeepGEMM: (DG_JIT_CACHE_DIR, else the home/.deep_gemm)/cache/kernel.NAME.HASH; sglang sets it to
+        SGLANG_DG_CACHE_DIR, else ~/.cache/deep_gemm or (SGLANG_CACHE_DIR, else ~/.cache/sglang)/deep_gemm
+    tilelang (tilelang/env.py): TILELANG_CACHE_DIR, else ~/.tilelang/cache, then HASH
+What does not look like an entry is neither judged nor ever removed: such a variable may name any folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Callable, Iterator, Mapping, NamedTuple
+
+_BASE32 = r"[A-Z2-7]{52}"
+_HEX = r"[0-9a-f]{64}"
+_SHARD = r"[a-z2-7]{2}"
+
+
+class Cache(NamedTuple):
+    """A folder in which a tool keeps kernels. `named_by` is the variable that says so, None for the default place.
+
+    `entries` yields the relative paths of what looks like the tool's entries; `packages` are what kernels are made by.
+    """
+
+    tool: str
+    path: str
+    named_by: str | None
+    packages: tuple[str, ...]
+    entries: Callable[[str], Iterator[str]]
+
+
+def caches(environment: Mapping[str, str], home: str, user: str) -> list[Cache]:
+    """Return the caches that this environment leads the tools to; none need exist. Of one folder the first counts."""
+    get = environment.get
+    xdg = get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    temporary = get("TMPDIR") or get("TEMP") or get("TMP") or "/tmp"  # noqa: S108 - where torch puts it
+    name = re.sub(r'[\\/:*?"<>|]', "_", get("LOGNAME") or get("USER") or user)
+    own_sglang = os.path.join(get("SGLANG_CACHE_DIR") or os.path.join(home, ".cache", "sglang"), "deep_gemm")
+    extensions = _extensions(1 if get("TORCH_EXTENSIONS_DIR") else 2)
+    triton, torch, gemm = ("triton", "torch"), ("torch",), ("deep-gemm", "sgl-kernel", "sglang-kernel", "torch")
+    flashinfer = os.path.join(get("FLASHINFER_WORKSPACE_BASE") or home, ".cache", "flashinfer")
+    tilelang = os.path.join(home, ".tilelang", "cache")
+    triton_home = os.path.join(get("TRITON_HOME") or home, ".triton", "cache")
+    compiled = os.path.join(get("VLLM_CACHE_ROOT") or os.path.join(xdg, "vllm"), "torch_compile_cache")
+    rows = [
+        ("triton", "TRITON_CACHE_DIR", triton_home, triton, _hashes),
+        ("torch_extensions", "TORCH_EXTENSIONS_DIR", os.path.join(xdg, "torch_extensions"), torch, extensions),
+        ("inductor", "TORCHINDUCTOR_CACHE_DIR", os.path.join(temporary, f"torchinductor_{name}"), triton, _inductor),
+        ("flashinfer", None, flashinfer, ("flashinfer-python", "torch"), _flashinfer),
+        ("vllm", None, compiled, ("vllm", "torch", "triton"), _named("[0-9a-f]{6,64}")),
+        ("deep_gemm", "DG_JIT_CACHE_DIR", os.path.join(home, ".deep_gemm"), gemm, _deep_gemm),
+        ("deep_gemm", "SGLANG_DG_CACHE_DIR", os.path.join(xdg, "deep_gemm"), gemm, _deep_gemm),
+        ("deep_gemm", None, own_sglang, gemm, _deep_gemm),
+        ("tilelang", "TILELANG_CACHE_DIR", tilelang, ("tilelang", "torch"), _named(_HEX)),
+    ]
+    bases = {"flashinfer": "FLASHINFER_WORKSPACE_BASE", "vllm": "VLLM_CACHE_ROOT"}
+    found: dict[str, Cache] = {}
+    for tool, variable, default, packages, entries in rows:
+        named = get(variable) if variable else None
+        path = _whole(named or default, home)
+        by = variable if named else (bases.get(tool) if get(bases.get(tool, "")) else None)
+        found.setdefault(path, Cache(tool, path, by, packages, entries))
+    return list(found.values())
+
+
+def _whole(path: str, home: str) -> str:
+    """Return a whole path: a relative one counts from where the service starts, which is taken to be the home."""
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    return os.path.normpath(os.path.join(home, path))
+
+
+def subfolders(path: str) -> list[str]:
+    """Return the names of the folders in a folder, links left out. Raise OSError where it cannot be looked into."""
+    with os.scandir(path) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def _named(pattern: str) -> Callable[[str], Iterator[str]]:
+    return lambda root: (name for name in subfolders(root) if re.fullmatch(pattern, name))
+
+
+def _deep_gemm(root: str) -> Iterator[str]:
+    if "cache" not in subfolders(root):
+        return
+    for name in subfolders(os.path.join(root, "cache")):
+        path = os.path.join(root, "cache", name)
+        if name.startswith("kernel.") and {"kernel.cu", "kernel.cubin", "kernel.so"} & set(os.listdir(path)):
+            yield os.path.join("cache", name)
+
+
+def _extensions(depth: int) -> Callable[[str], Iterator[str]]:
+    """Return what yields the folders, so deep, in which torch had ninja build an extension."""
+
+    def entries(root: str) -> Iterator[str]:
+        above = [""] if depth == 1 else [name for name in subfolders(root) if re.match(r"py\d+\w*_(cu|rocm|cpu)", name)]
+        for folder in above:
+            for name in subfolders(os.path.join(root, folder)):
+                if _builds_extension(os.path.join(root, folder, name, "build.ninja")):
+                    yield os.path.join(folder, name)
+
+    return entries
+
+
+def _builds_extension(path: str) -> bool:
+    try:
+        with open(path, "rb") as rules:
+            return b"TORCH_EXTENSION_NAME" in rules.read(1 << 16)
+    except OSError:
+        return False
+
+
+def _inductor(root: str) -> Iterator[str]:
+    """Yield folders of generated code (`ab` holds `cab….py`), of graphs, and of triton's kernels by device."""
+    for name in subfolders(root):
+        path = os.path.join(root, name)
+        if re.fullmatch(_SHARD, name):
+            if any(it.startswith(f"c{name}") for it in os.listdir(path)):
+                yield name
+        elif name in ("fxgraph", "aotautograd"):
+            if all(re.fullmatch(_SHARD, it) for it in os.listdir(path)):
+                yield name
+        elif name == "triton":
+            for device in subfolders(path):
+                if device.isdigit():
+                    yield from (os.path.join(name, device, it) for it in _hashes(os.path.join(path, device)))
+
+
+def _flashinfer(root: str) -> Iterator[str]:
+    for name in subfolders(root):
+        if re.match(r"\d+\.\d+", name):
+            below = [os.path.join(name, it) for it in subfolders(os.path.join(root, name))]
+        else:
+            below = [name]
+        for path in below:
+            if {"cached_ops", "generated"} & set(subfolders(os.path.join(root, path))):
+                yield path
+
+
+_hashes = _named(f"{_BASE32}|{_HEX}")

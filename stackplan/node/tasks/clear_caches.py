@@ -1,0 +1,95 @@
+"""Remove the stale entries of a user's kernel caches, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import traceback
+from typing import Any
+
+from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.identity import NoSuchUser, become, other
+from stackplan.node.queries import _kernel_caches, kernel_caches
+from stackplan.node.queries._kernel_caches import Budget
+
+_UNBOUNDED_S = 24 * 3600.0
+
+
+def perform(arguments: dict[str, Any]) -> int:
+    """Remove what `kernel_caches` calls stale for `venv` or `python`, as `user` where that is given.
+
+    What is stale is judged anew right before. An entry is removed whole; links in it are removed and never followed.
+    One that cannot be removed is told, and the task then ends with status 1.
+    """
+    user = arguments.get("user")
+    try:
+        someone_else = other(user)
+    except NoSuchUser as error:
+        print(f"stackplan: {error}")
+        return 1
+    if someone_else is None:
+        return _clear(arguments)
+    if os.geteuid() != 0:
+        print(f"stackplan: only root and {someone_else} can remove what is {someone_else}'s")
+        return 1
+    return _as_user(someone_else, arguments)
+
+
+def _as_user(user: str, arguments: dict[str, Any]) -> int:
+    """Do it in a process of the user's own: root would follow what the user could put in its way."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            become(user)
+            status = _clear(arguments)
+        except BaseException:  # noqa: BLE001 - a forked child must never return into the task's own flow
+            print("stackplan:", traceback.format_exc().strip().splitlines()[-1])
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    _, status = os.waitpid(pid, 0)
+    return 0 if status == 0 else 1
+
+
+def _clear(arguments: dict[str, Any]) -> int:
+    context = Context()
+    try:
+        places = kernel_caches.places_of(context)
+        packages = kernel_caches.packages_of(arguments, context, places)
+    except (CannotTell, ProbeFailed) as error:
+        print(f"stackplan: what is stale is not known: {error.why}")
+        return 1
+    # All of it has to be looked at here, however much there is; the step's own time limit is what bounds it.
+    budget = Budget(files=sys.maxsize, seconds=_UNBOUNDED_S)
+    failed = 0
+    for cache in places:
+        removed, files, size = 0, 0, 0
+        try:
+            for entry in _kernel_caches.judged(cache, packages, budget):
+                if entry.why is None:
+                    continue
+                if (obstacle := _remove(entry.path)) is not None:
+                    failed += 1
+                    print(f"stackplan: {entry.path} is not removed: {obstacle}")
+                    continue
+                removed, files, size = removed + 1, files + entry.files, size + entry.bytes
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            failed += 1
+            print(f"stackplan: {cache.path} cannot be looked into: {error.strerror}")
+        print(f"{cache.tool}: removed {removed} entries of {cache.path}, {files} files, {size} bytes")
+    return 1 if failed else 0
+
+
+def _remove(path: str) -> str | None:
+    """Remove an entry; return what was in the way."""
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
