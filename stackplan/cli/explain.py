@@ -1,4 +1,4 @@
-"""`stackplan explain`: the documentation of a kind, from its schema and its docstring, or of a code."""
+"""`stackplan explain`: the documentation of a kind, from its schema and its docstring, of a code, or of a rule."""
 
 import inspect
 from collections.abc import Iterator
@@ -8,10 +8,11 @@ import click
 
 from stackplan.cli.codes import CODES
 from stackplan.cli.output import result, width
-from stackplan.language import schema
+from stackplan.language import linting, schema
 from stackplan.language.nearest import did_you_mean
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.kind import ACTIONS, CONDITIONS
+from stackplan.model.review import RuleAbout
 from stackplan.reports.layout import hanging
 
 ROOMS = (("condition", "conditions", CONDITIONS), ("action", "actions", ACTIONS))
@@ -20,7 +21,7 @@ ROOMS = (("condition", "conditions", CONDITIONS), ("action", "actions", ACTIONS)
 @click.command("explain")
 @click.argument("word", required=False, metavar="[KIND|CODE]")
 def command(word: str | None) -> int:
-    """Explain a kind of condition or action, or a code such as SP201; without a word, list them all."""
+    """Explain a kind of condition or action, a rule (SP101) or another code (SP201); without a word, list all."""
     if word is None:
         result("\n".join(_overview()) + "\n")
     else:
@@ -33,12 +34,23 @@ def explained(word: str, cells: int) -> list[str]:
     if word.upper() in CODES:
         code = CODES[word.upper()]
         return [f"{word.upper()}  {code.summary}", "", *hanging("", code.text, cells)]
+    rules = {it.code: it for it in linting.rules()}
+    if word.upper() in rules:
+        return _rule(rules[word.upper()], cells)
     pages = [_page(word, title, room, kinds.find(word), cells) for title, room, kinds in ROOMS if word in _words(room)]
     if pages:
         return [line for page in pages for line in [*page, ""]][:-1]
-    known = [*CODES, *(it for _, room, _ in ROOMS for it in _words(room))]
+    known = [*rules, *CODES, *(it for _, room, _ in ROOMS for it in _words(room))]
     remedy = did_you_mean(word, known) or "`stackplan explain` lists them"
     raise Invalid([Diagnosis(summary=f"`{word}` is neither a kind nor a code", remedy=remedy)])
+
+
+def _rule(rule: RuleAbout, cells: int) -> list[str]:
+    lines = [f"{rule.code}  {rule.summary} ({rule.severity.value})", "", *hanging("", rule.text, cells)]
+    for which, title in (("bad", "found in"), ("good", "content with")):
+        example = linting.example(rule.name, which).splitlines()
+        lines += ["", title, *(f"  {line}" for line in example)]
+    return lines
 
 
 def _words(room: str) -> tuple[str, ...]:
@@ -48,6 +60,7 @@ def _words(room: str) -> tuple[str, ...]:
 def _overview() -> Iterator[str]:
     for title, room, _ in ROOMS:
         yield f"{title.capitalize()}s: {', '.join(_words(room))}"
+    yield f"Rules of lint: {', '.join(it.code for it in linting.rules())}"
     yield f"Codes: {', '.join(CODES)}"
     yield ""
     yield "`stackplan explain WORD` tells about one of them."

@@ -1,52 +1,77 @@
-"""`stackplan lint`: playbooks read and checked against the schemas, all errors at once, no node needed."""
+"""`stackplan lint`: playbooks read and checked against the schemas and the rules, all at once, no node needed."""
 
 import sys
 from pathlib import Path
 
 import click
 
+from stackplan import __version__
 from stackplan.cli.diagnoses import some
 from stackplan.cli.output import form_option, result, say, wants_colour
 from stackplan.cli.places import find_playbook
 from stackplan.engine.bind import faults
 from stackplan.language import inventory as inventories
+from stackplan.language import linting, source
 from stackplan.language import playbook as playbooks
-from stackplan.language import source
 from stackplan.language.alone import render_alone
 from stackplan.language.pattern import select_of
 from stackplan.language.template import as_written
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.node import Inventory
-from stackplan.reports import json_document
+from stackplan.model.review import Review
+from stackplan.reports import github, json_document, sarif
 from stackplan.reports.wording import counted
 
 
 @click.command("lint")
 @click.argument("names", metavar="PLAYBOOK...", nargs=-1, required=True)
 @click.option("-i", "--inventory", type=click.Path(path_type=Path), help="Check this inventory, too.")
-@form_option("text", "json")
-def command(names: tuple[str, ...], inventory: Path | None, form: str) -> int:
-    """Check playbooks without any node: their form, their kinds and arguments, what they refer to.
+@click.option("--strict", is_flag=True, help="Exit status 2 for warnings as well.")
+@form_option("text", "json", "sarif", "github")
+def command(names: tuple[str, ...], inventory: Path | None, form: str, *, strict: bool) -> int:
+    """Check playbooks without any node: their form, their kinds and arguments, and the rules SP1xx.
 
-    Exit status 2 when something is wrong; all of it is told, with its place.
+    Exit status 2 when there is an error; warnings alone do not fail. A comment in a step answers a finding:
+    `# stackplan: ignore[SP101] the reason`.
     """
     known, wrong = (None, ()) if inventory is None else _read_inventory(inventory)
-    found = [*(it for name in names for it in _wrong_in_playbook(name, inventory, known)), *wrong]
-    found = [source.without_passwords(it) for it in found]
-    if form == "json":
-        result(json_document.render_diagnoses(found))
-    else:
+    reviews = [_review(name, inventory, known) for name in names]
+    found = [source.without_passwords(it) for review in reviews for it in review.findings]
+    found += [source.without_passwords(it) for it in wrong]
+    whole = Review(tuple(found), tuple(it for review in reviews for it in review.ignored))
+    if form == "text":
         result(some(found, colour=wants_colour(sys.stdout)))
-        files = counted(len(names), "playbook") + ("" if inventory is None else " and the inventory")
-        say(f"{counted(len(found), 'problem')} in {files}." if found else f"{files}: no problem found.")
-    return 2 if any(it.severity is Severity.ERROR for it in found) else 0
+        say(_summary(whole, len(names), with_inventory=inventory is not None))
+    else:
+        result(_rendered(whole, form))
+    failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+    return 2 if any(it.severity in failing for it in found) else 0
 
 
-def _wrong_in_playbook(name: str, path: Path | None, inventory: Inventory | None) -> tuple[Diagnosis, ...]:
+def _rendered(review: Review, form: str) -> str:
+    if form == "json":
+        return json_document.render_review(review)
+    if form == "sarif":
+        return sarif.render(review, linting.rules(), __version__)
+    return github.render(review.findings)
+
+
+def _summary(review: Review, number: int, *, with_inventory: bool) -> str:
+    files = counted(number, "playbook") + (" and the inventory" if with_inventory else "")
+    ignored = f" Comments answer {counted(len(review.ignored), 'more finding')}." if review.ignored else ""
+    if not review.findings:
+        return f"{files}: no problem found.{ignored}"
+    warnings = sum(it.severity is Severity.WARNING for it in review.findings)
+    what = f", {counted(warnings, 'warning')} among them" if 0 < warnings < len(review.findings) else ""
+    what = ", no error among them" if warnings == len(review.findings) else what
+    return f"{counted(len(review.findings), 'problem')} in {files}{what}.{ignored}"
+
+
+def _review(name: str, path: Path | None, inventory: Inventory | None) -> Review:
     try:
         playbook = playbooks.read(find_playbook(name, path, Path.cwd()))
     except Invalid as invalid:
-        return invalid.diagnoses
+        return Review(invalid.diagnoses)
     rendering = render_alone(playbook)
     wrong = [*rendering.wrong, *faults(rendering.playbook, as_written)]
     if inventory is not None:
@@ -54,7 +79,8 @@ def _wrong_in_playbook(name: str, path: Path | None, inventory: Inventory | None
             select_of(playbook, inventory)
         except Invalid as invalid:
             wrong += invalid.diagnoses
-    return source.invalid(wrong, playbook.sources).diagnoses
+    reviewed = linting.review(playbook, rendering.playbook)
+    return Review((*source.invalid(wrong, playbook.sources).diagnoses, *reviewed.findings), reviewed.ignored)
 
 
 def _read_inventory(path: Path) -> tuple[Inventory | None, tuple[Diagnosis, ...]]:

@@ -8,7 +8,7 @@ wants.
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -178,6 +178,41 @@ def read_text(text: str, path: str) -> Tree:
     if builder.root is None:
         raise Invalid([Diagnosis(summary="the file is empty", expected="a YAML mapping", at=Location(path, 1, 1))])
     return builder.root
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment without its `#` and the blanks around it; `alone` when nothing else stands on its line."""
+
+    text: str
+    at: Location
+    alone: bool
+
+
+def comments(lines: Sequence[str], path: str) -> tuple[Comment, ...]:
+    """Return the comments of a text in which there is nothing wrong, in its order.
+
+    A `#` in a value is none: comments are what stands between the parser's tokens, and behind the mark of a block.
+    """
+    found: list[Comment] = []
+    line, column = 0, 0
+    for token in yaml.scan("\n".join(lines), Loader=_LOADER):
+        found += _between(lines, path, (line, column), (token.start_mark.line, token.start_mark.column))
+        if isinstance(token, yaml.ScalarToken) and token.style in ("|", ">"):
+            head = token.start_mark.line
+            found += _between(lines, path, (head, token.start_mark.column), (head, len(lines[head])))
+        line, column = token.end_mark.line, token.end_mark.column
+    return tuple(found)
+
+
+def _between(lines: Sequence[str], path: str, start: tuple[int, int], end: tuple[int, int]) -> Iterator[Comment]:
+    for number in range(start[0], min(end[0], len(lines) - 1) + 1):
+        first = start[1] if number == start[0] else 0
+        last = end[1] if number == end[0] else len(lines[number])
+        column = lines[number].find("#", first, last)
+        if column >= 0:
+            alone = not lines[number][:column].strip()
+            yield Comment(lines[number][column + 1 :].strip(), Location(path, number + 1, column + 1), alone)
 
 
 def _events(text: str) -> Iterator[yaml.Event]:

@@ -18,6 +18,7 @@ from stackplan.model.report import (
     Report,
     StepReport,
 )
+from stackplan.model.review import Review
 from stackplan.model.verdict import Status
 
 REPORT_FORMAT = "stackplan.report/1"
@@ -33,6 +34,15 @@ def render(report: Report) -> str:
 def render_diagnoses(diagnoses: Iterable[Diagnosis]) -> str:
     """Return the document that stands in for a report where an input could not be used, so that nothing was done."""
     return _text({"format": DIAGNOSES_FORMAT, "diagnoses": [_diagnosis(it) for it in diagnoses]})
+
+
+def render_review(review: Review) -> str:
+    """Return what lint found, and what comments in the playbooks answer, as a document (schemas/diagnoses.v1.json)."""
+    ignored = [
+        _diagnosis(it.diagnosis) | {"reason": it.reason, "ignored_at": _location(it.at)} for it in review.ignored
+    ]
+    found = [_diagnosis(it) for it in review.findings]
+    return _text({"format": DIAGNOSES_FORMAT, "diagnoses": found, "ignored": ignored})
 
 
 def document(report: Report) -> Document:

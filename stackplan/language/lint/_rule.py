@@ -1,0 +1,37 @@
+"""What a rule is, and what it finds."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from stackplan.language.lint._subject import Subject
+from stackplan.model.diagnosis import Severity
+from stackplan.model.location import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a rule objects to: what and why in one sentence, and the smallest edit that mends it."""
+
+    summary: str
+    at: Location
+    remedy: str
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    code: str
+    severity: Severity
+    summary: str
+    text: str
+    check: Callable[[Subject], Iterable[Finding]]
+
+
+def error(code: str, summary: str, text: str, check: Callable[[Subject], Iterable[Finding]]) -> Rule:
+    """Return a rule whose findings fail `lint`: what it finds goes wrong wherever it is run."""
+    return Rule(code=code, severity=Severity.ERROR, summary=summary, text=text, check=check)
+
+
+def warning(code: str, summary: str, text: str, check: Callable[[Subject], Iterable[Finding]]) -> Rule:
+    """Return a rule whose findings are for a reviewer to weigh; with `--strict` they fail `lint` as well."""
+    return Rule(code=code, severity=Severity.WARNING, summary=summary, text=text, check=check)

@@ -1,0 +1,59 @@
+"""Where the commands of a script stand in the file that it was written in."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from stackplan.language.lint._shell import Command, commands
+from stackplan.model.location import Location
+
+Sources = Mapping[str, tuple[str, ...]]
+
+
+class Script:
+    """A text for a shell, written at a place of a file; its commands are read when they are first asked for."""
+
+    def __init__(self, text: str, at: Location, sources: Sources) -> None:
+        self.text = text
+        self.at = at
+        self._sources = sources
+
+    @classmethod
+    def of(cls, found: tuple[Command, ...], at: Location, sources: Sources) -> "Script":
+        """Return the script of an argument list, whose commands are known already."""
+        script = cls(found[0].text, at, sources)
+        script.__dict__["commands"] = found
+        return script
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        return commands(self.text)
+
+    def place(self, command: Command) -> Location:
+        """Return where a command stands in the file, or where the text begins when that cannot be told."""
+        lines = self._sources.get(self.at.path, ())
+        if self.at.line > len(lines):
+            return self.at
+        if not lines[self.at.line - 1][self.at.column - 1 :].startswith("|"):
+            return place_of(self.text[command.start : command.start + 12].split("\n")[0], self.at, self._sources)
+        before = self.text[: command.start]
+        number = self.at.line + before.count("\n") + 1
+        if number > len(lines):
+            return self.at
+        line = lines[number - 1]
+        own = self.text.split("\n")[before.count("\n")]
+        indentation = max(0, len(line.rstrip()) - len(own.rstrip())) if "{{" not in line else _indentation(line, own)
+        return Location(self.at.path, number, indentation + len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def _indentation(line: str, own: str) -> int:
+    """Return by how much the block is indented, from a line of it that a template may have made longer or shorter."""
+    return max(0, len(line) - len(line.lstrip()) - (len(own) - len(own.lstrip())))
+
+
+def place_of(text: str, at: Location, sources: Sources) -> Location:
+    """Return where `text` stands on the line of `at`, behind it; `at` when it does not."""
+    lines = sources.get(at.path, ())
+    if not text or at.line > len(lines):
+        return at
+    column = lines[at.line - 1].find(text, at.column - 1)
+    return at if column < 0 else Location(at.path, at.line, column + 1)

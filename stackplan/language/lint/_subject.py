@@ -1,0 +1,219 @@
+"""A playbook as rules look at it: rendered as far as it goes without a node, scripts and requirements taken apart."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from stackplan.language.lint import _wanted
+from stackplan.language.lint._script import Script, place_of
+from stackplan.language.lint._shell import Command, command_of, commands
+from stackplan.language.lint._wanted import Index, Wanted
+from stackplan.model.arguments import Arguments
+from stackplan.model.condition import Combination, Condition
+from stackplan.model.location import Location
+from stackplan.model.playbook import Playbook, Step
+from stackplan.model.secret import Text
+
+Sources = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A condition that states something by itself; `negated` inside of `not`, `optional` inside of `any`."""
+
+    condition: Condition
+    negated: bool = False
+    optional: bool = False
+
+    @property
+    def kind(self) -> str:
+        return self.condition.kind
+
+    @property
+    def arguments(self) -> Arguments:
+        return self.condition.arguments
+
+    @property
+    def at(self) -> Location:
+        return self.condition.at
+
+    def text(self, name: str) -> str | None:
+        """Return the text at an argument; None where it is not given or not known without a node."""
+        value = self.arguments.values.get(name)
+        return value if isinstance(value, str) and "{{" not in value else None
+
+
+def statements(conditions: tuple[Condition, ...]) -> tuple[Statement, ...]:
+    return tuple(_flat(conditions, negated=False, optional=False))
+
+
+def _flat(conditions: tuple[Condition, ...], *, negated: bool, optional: bool) -> Iterator[Statement]:
+    for it in conditions:
+        if it.combination is None:
+            yield Statement(it, negated, optional)
+        else:
+            flip = it.combination is Combination.NOT
+            within_any = optional or (it.combination is Combination.ANY and len(it.operands) > 1)
+            yield from _flat(it.operands, negated=negated != flip, optional=within_any)
+
+
+class Looked:
+    """One step. `number` counts from 0; `written` is the step with its templates as they stand in the file."""
+
+    def __init__(self, number: int, step: Step, written: Step, sources: Sources) -> None:
+        self.number = number
+        self.step = step
+        self.written = written
+        self._sources = sources
+        self.id = str(step.id)
+        self.kind = step.action.kind
+        self.arguments = step.action.arguments
+
+    def place(self, field: str) -> Location:
+        """Return where an argument of the action stands, or where the action does when it is not given."""
+        return self.arguments.place(field) if field in self.arguments else self.step.action.at
+
+    @property
+    def installs(self) -> bool:
+        return self.kind == "python_packages"
+
+    @cached_property
+    def wanted(self) -> tuple[Wanted, ...]:
+        return _wanted.wanted(self.arguments) if self.installs else ()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(it.name for it in self.wanted)
+
+    @cached_property
+    def removed(self) -> frozenset[str]:
+        found = _wanted.names(self.arguments, "remove") if self.installs else None
+        return found or frozenset()
+
+    @cached_property
+    def indexes(self) -> tuple[Index, ...]:
+        return _wanted.indexes(self.arguments) if self.installs else ()
+
+    @cached_property
+    def tag(self) -> str | None:
+        """The build that the step's indexes name, where they name one and no other."""
+        found = {it.tag for it in self.indexes if it.tag is not None}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def venv(self) -> str | None:
+        value = self.arguments.values.get("venv")
+        return value if isinstance(value, str) else None
+
+    def upgrades(self, name: str) -> bool:
+        return _wanted.covers(self.arguments, "upgrade", name)
+
+    def reinstalls(self, name: str) -> bool:
+        return _wanted.covers(self.arguments, "reinstall", name)
+
+    @cached_property
+    def postconditions(self) -> tuple[Statement, ...]:
+        return statements(self.step.postconditions)
+
+    @cached_property
+    def preconditions(self) -> tuple[Statement, ...]:
+        return statements(self.step.preconditions)
+
+    @cached_property
+    def script(self) -> Script | None:
+        """What a `run` step does, as commands; None of any other step."""
+        if self.kind != "run":
+            return None
+        text = self.arguments.values.get("script")
+        if isinstance(text, str):
+            return Script(text, self.arguments.place("script"), self._sources)
+        argv = self.arguments.values.get("argv")
+        words = tuple(str(it) for it in argv) if isinstance(argv, tuple) else ()
+        return Script.of(command_of(words), self.arguments.place("argv"), self._sources) if words else None
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return () if self.script is None else self.script.commands
+
+    def command_at(self, command: Command) -> Location:
+        assert self.script is not None
+        return self.script.place(command)
+
+    @cached_property
+    def environment(self) -> tuple[tuple[str, Text, Location], ...]:
+        """The variables that the step sets, for itself and for its script, with their places."""
+        found = [(name, value, self.step.place("env", name)) for name, value in self.step.environment.items()]
+        inner = self.arguments.values.get("env")
+        if isinstance(inner, Mapping):
+            found += [
+                (name, value, self.arguments.place("env", name))
+                for name, value in inner.items()
+                if isinstance(value, str)
+            ]
+        return tuple(found)
+
+
+class Subject:
+    """One playbook: `playbook` rendered as far as it goes, `written` with its templates; `codes` are of all rules."""
+
+    def __init__(self, written: Playbook, rendered: Playbook, codes: frozenset[str] = frozenset()) -> None:
+        self.playbook = rendered
+        self.written = written
+        self.codes = codes
+        pairs = enumerate(zip(rendered.steps, written.steps, strict=True))
+        self.steps = tuple(Looked(number, step, raw, written.sources) for number, (step, raw) in pairs)
+
+    @property
+    def sources(self) -> Sources:
+        return self.written.sources
+
+    @cached_property
+    def preconditions(self) -> tuple[Statement, ...]:
+        return statements(self.playbook.preconditions)
+
+    @cached_property
+    def conditions(self) -> tuple[tuple[Statement, Looked | None, bool], ...]:
+        """Every statement of the playbook with its step, and whether it is a postcondition."""
+        found: list[tuple[Statement, Looked | None, bool]] = [(it, None, False) for it in self.preconditions]
+        for step in self.steps:
+            found += [(it, step, False) for it in step.preconditions]
+            found += [(it, step, True) for it in step.postconditions]
+        return tuple(found)
+
+    @cached_property
+    def condition_kinds(self) -> frozenset[str]:
+        return frozenset(it.kind for it, _, _ in self.conditions)
+
+    @cached_property
+    def installing(self) -> tuple[Looked, ...]:
+        return tuple(it for it in self.steps if it.installs)
+
+    @cached_property
+    def running(self) -> tuple[Looked, ...]:
+        """The steps that run a script or a program of their own."""
+        return tuple(it for it in self.steps if it.script is not None)
+
+    @cached_property
+    def action_kinds(self) -> frozenset[str]:
+        return frozenset(it.kind for it in self.steps)
+
+    @cached_property
+    def asked(self) -> tuple[tuple[tuple[Command, ...], Statement, Looked | None], ...]:
+        """The `command` conditions, each as the commands that it runs."""
+        found = []
+        for statement, step, _ in self.conditions:
+            if statement.kind == "command":
+                text, argv = (statement.arguments.values.get(name) for name in ("run", "argv"))
+                words = tuple(str(it) for it in argv) if isinstance(argv, tuple) else ()
+                told = commands(text) if isinstance(text, str) else command_of(words) if words else ()
+                found.append((told, statement, step))
+        return tuple(found)
+
+    @cached_property
+    def torch_step(self) -> Looked | None:
+        """The last step that installs torch by its name; None in a playbook that does not change torch."""
+        return next((it for it in reversed(self.installing) if "torch" in it.names), None)
+
+    def where(self, at: Location, text: str) -> Location:
+        """Return where `text` stands in the value that begins at `at`, or `at` when it cannot be found there."""
+        return place_of(text, at, self.sources)

@@ -1,0 +1,31 @@
+"""`no_deps` and nothing that looks at the dependencies afterwards."""
+
+from collections.abc import Iterator
+
+from stackplan.language.lint._rule import Finding, warning
+from stackplan.language.lint._subject import Subject
+
+_CHECKING = frozenset({"packages_consistent", "python_import", "cuda_coherent", "kernel_launch", "python", "http"})
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for step in subject.installing:
+        if step.arguments.values.get("no_deps") is not True:
+            continue
+        later = (it for it in subject.steps if it.number >= step.number)
+        if not any(it.kind in _CHECKING for other in later for it in other.postconditions):
+            summary = (
+                "`no_deps` leaves out what the package needs, and no later postcondition looks whether it is there"
+            )
+            remedy = "state `packages_consistent`, or `python_import` of the package"
+            yield Finding(summary, step.place("no_deps"), remedy, step.id)
+
+
+RULE = warning(
+    "SP116",
+    "`no_deps` without a look at the dependencies",
+    "`no_deps: true` is right for an override that may bring nothing along. Then no installer says that a requirement "
+    "is missing or has the wrong version; the application finds out. `packages_consistent` computes it, "
+    "`python_import` tries it.",
+    check,
+)

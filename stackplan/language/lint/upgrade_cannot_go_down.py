@@ -1,0 +1,51 @@
+"""A step that goes back to an older build and trusts `upgrade` to take it there."""
+
+import re
+from collections.abc import Iterator
+
+from stackplan.language.lint._rule import Finding, error
+from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._wanted import LABELLED, cuda_of
+
+_BACK = re.compile(r"\b(?:roll[-_ ]?back|downgrade|revert|go(?:ing)?[-_ ]back)", re.IGNORECASE)
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    whole = subject.playbook.name
+    for step in subject.installing:
+        if not (_BACK.search(whole) or _BACK.search(step.id) or _comes_down(subject, step)):
+            continue
+        for it in step.wanted:
+            exact = it.label is not None or step.reinstalls(it.name)
+            if it.name in LABELLED and step.tag and step.upgrades(it.name) and not exact:
+                summary = f"`upgrade` never goes to a lower version or label, so `{it.text}` stays what it is"
+                remedy = f"name it in `reinstall`, or pin `{it.name}=={it.pin or 'VERSION'}+{step.tag}`"
+                yield Finding(summary, it.at, remedy, step.id)
+
+
+def _comes_down(subject: Subject, step: Looked) -> bool:
+    """Return whether the playbook itself says that a newer CUDA is there before this step."""
+    target = cuda_of(step.tag)
+    before = [*subject.preconditions, *step.preconditions]
+    for it in before:
+        found = it.text("local") if it.kind == "package" else it.text("cuda") if it.kind == "torch" else None
+        there = cuda_of(found) or _release(found)
+        if target is not None and there is not None and not it.negated and there > target:
+            return True
+    return False
+
+
+def _release(text: str | None) -> tuple[int, int] | None:
+    match = re.fullmatch(r"(\d+)\.(\d+)", text or "")
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+RULE = error(
+    "SP103",
+    "a way back that relies on `upgrade`",
+    "`upgrade` moves to a higher version only, and the label counts: cu130 sorts above cu128, and cu128 above cpu. "
+    "With 2.10.0+cu130 installed, an upgrade from the cu128 index changes nothing and exits 0 (uv from 0.5.20, and "
+    "pip). The rule speaks where the playbook or the step is called a rollback, or where a precondition says that a "
+    "newer CUDA is installed. An exact pin with its label, or `reinstall`, goes down.",
+    check,
+)

@@ -1,0 +1,79 @@
+"""Every lint rule on one playbook: what they find, less what the author has answered with a comment."""
+
+import importlib
+import importlib.resources
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from stackplan.language import lint, source
+from stackplan.language.lint import _ignores, stray_ignore
+from stackplan.language.lint._ignores import Ignore
+from stackplan.language.lint._rule import Finding, Rule
+from stackplan.language.lint._secrets import masked
+from stackplan.language.lint._subject import Subject
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.playbook import Playbook
+from stackplan.model.review import Ignored, Review, RuleAbout
+
+CODE = re.compile(r"SP1\d\d")
+
+
+@lru_cache(maxsize=1)
+def _rules() -> tuple[tuple[str, Rule], ...]:
+    names = (it.name for it in pkgutil.iter_modules(lint.__path__) if not it.name.startswith("_"))
+    found = [(name, importlib.import_module(f"{lint.__name__}.{name}").RULE) for name in names]
+    return tuple(sorted(found, key=lambda pair: pair[1].code))
+
+
+def rules() -> tuple[RuleAbout, ...]:
+    """Return what each rule is about, by code."""
+    return tuple(
+        RuleAbout(code=it.code, name=name, severity=it.severity, summary=it.summary, text=it.text)
+        for name, it in _rules()
+    )
+
+
+def example(name: str, which: str) -> str:
+    """Return the text of a rule's example, `bad` or `good`: a whole playbook."""
+    return (importlib.resources.files(lint) / "examples" / f"{name}.{which}.yaml").read_text("utf-8")
+
+
+def review(written: Playbook, rendered: Playbook) -> Review:
+    """Return what the rules find in a playbook that was read, and rendered as far as it goes without a node."""
+    subject = Subject(written, rendered, frozenset(it.code for _, it in _rules()))
+    found = [_diagnosis(it, rule, subject) for _, rule in _rules() for it in rule.check(subject)]
+    ignores = _ignores.read(written)
+    left: list[Diagnosis] = []
+    ignored: list[Ignored] = []
+    used: set[tuple[Ignore, str]] = set()
+    for it in dict.fromkeys(found):
+        answer = next((ignore for ignore in ignores if ignore.answers(it)), None)
+        if answer is None:
+            left.append(it)
+        else:
+            ignored.append(Ignored(it, answer.reason, answer.at))
+            used.add((answer, it.code or ""))
+    unused = stray_ignore.unused(ignores, used, subject.codes)
+    left += [_diagnosis(it, stray_ignore.RULE, subject) for it in unused]
+    return Review(tuple(_sorted(left)), tuple(ignored))
+
+
+def _diagnosis(finding: Finding, rule: Rule, subject: Subject) -> Diagnosis:
+    """Return a finding with its line, in which no token stands any more: whoever reads the log is not to have it."""
+    bare = Diagnosis(
+        summary=finding.summary,
+        severity=rule.severity,
+        code=rule.code,
+        at=finding.at,
+        step=finding.step,
+        remedy=finding.remedy,
+    )
+    (told,) = source.annotate([bare], subject.sources)
+    return told if told.source is None else replace(told, source=masked(told.source))
+
+
+def _sorted(found: Iterable[Diagnosis]) -> Iterator[Diagnosis]:
+    return iter(sorted(found, key=lambda it: (it.at is not None, it.at and (it.at.path, it.at.line), it.code)))
