@@ -211,4 +211,11 @@ CODES: dict[str, Code] = {
         "nothing is claimed of it. A drain that was set stays, and so does its record on the node: the next run, or "
         "the step that resumes, goes on from there.",
     ),
+    "SP281": Code(
+        "the node was told to restart and is still up",
+        "A restart is proven by the kernel's boot id and by nothing else: the node answered, and its boot id is the "
+        "old one. A service that does not stop (systemd gives each a minute and a half, some hours), a filesystem that "
+        "cannot be left, or a task of the kernel that hangs holds the shutdown up. `systemctl list-jobs` on the node "
+        "names what is waited for, and its console shows it. Give `timeout` more where that is slow and not stuck.",
+    ),
 }

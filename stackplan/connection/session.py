@@ -233,7 +233,9 @@ def _found(reply: dict[str, Any]) -> Whereabouts:
         if "ended" in told:
             return Ended(wire.ending(told["ended"]))
         vanished = told["vanished"]
-        return Vanished(str(vanished["why"]), read_processes(vanished.get("processes")))
+        boots = vanished.get("rebooted")
+        rebooted = wire.rebooted(boots) if boots else None
+        return Vanished(str(vanished["why"]), read_processes(vanished.get("processes")), rebooted)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise wire.ReplyInvalid("what became of a job was expected") from error
 

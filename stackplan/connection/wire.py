@@ -7,7 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stackplan.model.facts import Answer, Failed, Known, Query, Unknown
-from stackplan.model.job import Command, Ending, Exited, Interrupted, Lost, Signalled, Stage, TimedOut, Work
+from stackplan.model.job import (
+    Command,
+    Ending,
+    Exited,
+    Interrupted,
+    Lost,
+    NotRebooted,
+    Rebooted,
+    Signalled,
+    Stage,
+    TimedOut,
+    Work,
+)
 from stackplan.model.secret import Secret, reveal
 
 
@@ -43,6 +55,7 @@ def start(work: Work) -> dict[str, Any]:
             "environment": environment,
             "user": work.user,
             "timeout_s": work.timeout_s,
+            "ends_boot": work.job.ends_boot,
             "masks": list(own.forms),
             "masked_cores": list(own.cores),
         }
@@ -95,7 +108,7 @@ def _answer(row: Any) -> Answer:
     raise ReplyInvalid("an answer is neither known, unknown nor failed")
 
 
-def ending(told: Any) -> Ending:
+def ending(told: Any) -> Ending:  # noqa: PLR0911 - one line an ending
     """Return how a job ended. Raise ReplyInvalid."""
     try:
         if "exited" in told:
@@ -108,6 +121,15 @@ def ending(told: Any) -> Ending:
             return Interrupted()
         if "lost" in told:
             return Lost(str(told["lost"]))
-    except (TypeError, ValueError) as error:
+        if "rebooted" in told:
+            return rebooted(told["rebooted"])
+        if "same_boot" in told:
+            return NotRebooted(str(told["same_boot"]), str(told["says"]) if told.get("says") else None)
+    except (TypeError, ValueError, KeyError) as error:
         raise ReplyInvalid("an ending cannot be read") from error
     raise ReplyInvalid("an ending is of no known kind")
+
+
+def rebooted(told: Mapping[str, Any]) -> Rebooted:
+    """Return from which boot to which a node went. Raise KeyError, TypeError."""
+    return Rebooted(before=str(told["before"]), after=str(told["after"]))

@@ -25,7 +25,8 @@ from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.stop import Level, Stop
 from stackplan.model.facts import Answer, Failed, Query
-from stackplan.model.job import Ending, Interrupted, Lost, NotStarted, Whereabouts, Work
+from stackplan.model.job import Ending, Interrupted, Lost, NotRebooted, NotStarted, Whereabouts, Work
+from stackplan.model.quantity import duration_text
 
 T = TypeVar("T")
 
@@ -36,6 +37,8 @@ _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
 # A connection that held for this long was a good one: what dropped before it is forgotten.
 _STEADY_S = 30.0
+# A node that starts anew is looked for this often.
+_BOOT_PAUSE_S = 5.0
 _DROPS_IN_A_ROW = 5
 _GRACE_S = 10.0
 # How long after a job's time limit its supervisor is believed to be at work: a grace, the wait for what cannot be
@@ -56,11 +59,15 @@ class Losses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """What runs on the node, by the name that the node knows."""
+    """What runs on the node, by the name that the node knows. One that `ends_boot` takes the connection with it, and
+    the node comes back by `due`, on the clock of the run, or not at all.
+    """
 
     name: str
     step: str | None
     timeout_s: float
+    due: float
+    ends_boot: bool = False
 
 
 class Attachment:
@@ -120,7 +127,7 @@ class Attachment:
     def carry_out(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
         """Start the job, watch it to its end, and return how it ended; Lost when that cannot be known."""
 
-        job = _Job(name=work.name, step=work.step, timeout_s=work.timeout_s)
+        job = self._due(work.name, work.step, work.timeout_s, ends_boot=work.job.ends_boot is not None)
 
         def start_and_watch() -> Ending:
             started = self._holding_on(lambda session: session.start(work))
@@ -132,19 +139,28 @@ class Attachment:
             self._job = job
         return self._at_work(start_and_watch)
 
-    def take_up(self, name: str, step: str, timeout_s: float, on_output: Callable[[bytes], None]) -> Ending:
+    def take_up(
+        self, name: str, step: str, timeout_s: float, on_output: Callable[[bytes], None], *, ends_boot: bool = False
+    ) -> Ending:
         """Watch a job that was started by an earlier controller to its end; all its output is given once more."""
-        job = _Job(name=name, step=step, timeout_s=timeout_s)
+        job = self._due(name, step, timeout_s, ends_boot=ends_boot)
         with self._guard:
             self._job = job
         return self._at_work(lambda: self._watch(job, on_output))
 
+    def _due(self, name: str, step: str | None, timeout_s: float, *, ends_boot: bool) -> _Job:
+        due = self._clock.monotonic() + timeout_s
+        return _Job(name=name, step=step, timeout_s=timeout_s, due=due, ends_boot=ends_boot)
+
     def _at_work(self, call: Callable[[], Ending]) -> Ending:
         """Return what `call` returns, the job being out there meanwhile; Lost when the connection is."""
+        job = self._job
         try:
             return call()
         except ConnectionFailure as error:
-            return Lost(str(error))
+            if job is None or not job.ends_boot or isinstance(error, _FINAL):
+                return Lost(str(error))
+            return Lost(f"the node did not come back from its restart within {duration_text(job.timeout_s)}: {error}")
         finally:
             with self._guard:
                 self._job = None
@@ -157,14 +173,18 @@ class Attachment:
         if job is not None:
             _terminate(session, job.name)
 
+    @property
+    def taken_by_another(self) -> Locked | None:
+        """The run that took the node while this one was not connected, or None."""
+        return self._gone if isinstance(self._gone, Locked) else None
+
     def close(self) -> None:
         with self._guard:
             session = self._session
         session.close()
 
     def _watch(self, job: _Job, on_output: Callable[[bytes], None]) -> Ending:
-        name = job.name
-        due = self._clock.monotonic() + job.timeout_s + OVERDUE_S
+        name, due = job.name, job.due + OVERDUE_S
         seen = 0
 
         def watch(session: NodeSession) -> Ending:
@@ -185,7 +205,17 @@ class Attachment:
             # A node that was away gets the time to say what happened meanwhile.
             return session.watch(name, pass_on, patience_s=max(OVERDUE_S, due - self._clock.monotonic()))
 
-        return self._holding_on(watch)
+        ending = self._holding_on(watch)
+        # A node that is asked to go down answers for a while as if nothing were to happen.
+        while job.ends_boot and isinstance(ending, (NotRebooted, Lost)) and (left := job.due - self._now) > 0:
+            if self._stop.wait(min(_BOOT_PAUSE_S, left), Level.END):
+                return Lost("the operator ended the run while the node was being restarted")
+            ending = self._holding_on(watch)
+        return ending
+
+    @property
+    def _now(self) -> float:
+        return self._clock.monotonic()
 
     def _holding_on(self, call: Callable[[NodeSession], T]) -> T:
         """Return what `call` returns, over as many sessions as it takes within bounds. Raise ConnectionFailure."""
@@ -210,7 +240,13 @@ class Attachment:
         """Return whether a connection that comes and goes is held on to: for as long as one that does not come back is,
         while a job is out there. A question that ends the program each time is given up.
         """
-        return self._job is not None and dropping_s < self._reconnect_s and self._stop.level is not Level.END
+        return self._job is not None and dropping_s < self._patience_s and self._stop.level is not Level.END
+
+    @property
+    def _patience_s(self) -> float:
+        """For how long a node that is lost now is tried to be reached: one that starts anew, for all its time."""
+        job = self._job
+        return self._reconnect_s if job is None or not job.ends_boot else max(self._reconnect_s, job.due - self._now)
 
     def _reconnect(self, lost: ConnectionLost, drops: int) -> None:
         """Take up another session. Raise ConnectionFailure, now and ever after, when that does not come about."""
@@ -256,11 +292,12 @@ class Attachment:
 
         The more often the connection has dropped in a row, the longer the first one is.
         """
-        until = self._clock.monotonic() + self._reconnect_s
-        pause = min(_FIRST_PAUSE_S * 2 ** (drops - 1), _LONGEST_PAUSE_S)
-        while (left := until - self._clock.monotonic()) > 0:
+        until = self._now + self._patience_s
+        longest = _BOOT_PAUSE_S if self._job is not None and self._job.ends_boot else _LONGEST_PAUSE_S
+        pause = min(_FIRST_PAUSE_S * 2 ** (drops - 1), longest)
+        while (left := until - self._now) > 0:
             yield min(pause, left)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
+            pause = min(2 * pause, longest)
 
 
 def _ended_meanwhile(lost: ConnectionLost) -> ConnectionLost:

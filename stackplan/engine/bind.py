@@ -68,6 +68,17 @@ class BoundStep:
         """What has to be known ahead of the action, each question once."""
         return unique((*self.action_queries, *queries_of(self.pre), *queries_of(self.post)))
 
+    @property
+    def ends_boot(self) -> bool:
+        """Whether the action is to end the node's boot."""
+        return self.action.new_boot_within_s() is not None
+
+    @property
+    def time_limit_s(self) -> float:
+        """For how long the action may take."""
+        bound = self.action.new_boot_within_s()
+        return self.step.timeout_s if bound is None else bound
+
     def write_job(self, facts: Facts) -> Job | CannotAct:
         """Return what the action has the node do; an action that cannot read the facts cannot act."""
         return guarded(

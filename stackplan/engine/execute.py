@@ -62,7 +62,7 @@ class Execution:
             reason = self._reason(Reason.LOST)
             report = NodeReport(
                 node=self.node.name,
-                outcome=_OF_NODE[reason],
+                outcome=self._outcome(reason),
                 stopped_at=self._at,
                 reason=reason,
                 message=str(error),
@@ -295,10 +295,9 @@ class Execution:
 
     def _stopped_by(self, report: StepReport) -> NodeReport:
         reason = None if report.reason is None else self._reason(report.reason)
-        outcome = NodeOutcome.FAILED if reason is None else _OF_NODE.get(reason, NodeOutcome.FAILED)
         stopped = NodeReport(
             node=self.node.name,
-            outcome=outcome,
+            outcome=self._outcome(reason),
             stopped_at=report.id,
             reason=reason,
             message=report.message,
@@ -306,6 +305,12 @@ class Execution:
         )
         steps = {str(step.id): step for step in self.playbook.bound_steps}
         return answer_failure(stopped, steps, self._reports, self.node, self._tell)
+
+    def _outcome(self, reason: Reason | None) -> NodeOutcome:
+        """Return how the node ends: `locked` where another run took it while it was away."""
+        if reason is Reason.LOST and self.node.attachment.taken_by_another is not None:
+            return NodeOutcome.LOCKED
+        return NodeOutcome.FAILED if reason is None else _OF_NODE.get(reason, NodeOutcome.FAILED)
 
     def _way_on(self, reason: Reason | None) -> str | None:
         """Return what to do about a node that is lost."""

@@ -1,6 +1,16 @@
 """The heart: how a step ended, from four things that are known about it. A table; pure; imports model only."""
 
-from stackplan.model.job import Ending, Exited, Interrupted, Lost, NotStarted, Signalled, TimedOut
+from stackplan.model.job import (
+    Ending,
+    Exited,
+    Interrupted,
+    Lost,
+    NotRebooted,
+    NotStarted,
+    Rebooted,
+    Signalled,
+    TimedOut,
+)
 from stackplan.model.outcome import Reason, StepOutcome
 from stackplan.model.verdict import Status
 
@@ -13,6 +23,8 @@ _UNPROVEN: dict[type[Ending], Reason] = {
     TimedOut: Reason.TIMEOUT,
     NotStarted: Reason.ACTION,
     Signalled: Reason.ACTION,
+    Rebooted: Reason.LOST,
+    NotRebooted: Reason.TIMEOUT,
 }
 
 # After an action that ended as it should: (something changed, postconditions, what earlier steps proved). Unknown is
@@ -33,20 +45,25 @@ _PROVEN: dict[tuple[bool, Status, bool], Judgement] = {
 }
 
 
-def judge(ending: Ending | None, *, changed: bool, post: Status, earlier: Status) -> Judgement:
+def went_well(ending: Ending | None, *, ends_boot: bool = False) -> bool:
+    """Return whether an action ended as it should; `ends_boot`: it is one that ends the node's boot."""
+    return isinstance(ending, Rebooted) if ends_boot else ending == Exited(0)
+
+
+def judge(ending: Ending | None, *, changed: bool, post: Status, earlier: Status, ends_boot: bool = False) -> Judgement:
     """Return the outcome of a step and, when it failed, the reason.
 
     `ending` None: there was nothing to run (`checkpoint`). `changed`: the facts differ. `post`: the step's own
     postconditions after the action. `earlier`: those of earlier steps that are checked again; unknown counts as broken,
-    for what was proven is no longer.
+    for what was proven is no longer. `ends_boot`: only a new boot is the end that the action was to have.
     """
     if ending is None:
         return _judge_nothing_run(post, earlier)
+    if went_well(ending, ends_boot=ends_boot):
+        return _PROVEN[changed, post, earlier is Status.HELD]
     if (reason := _UNPROVEN.get(type(ending))) is not None:
         return StepOutcome.FAILED, reason
-    if isinstance(ending, Exited) and ending.code != 0:
-        return StepOutcome.FAILED, Reason.ACTION
-    return _PROVEN[changed, post, earlier is Status.HELD]
+    return StepOutcome.FAILED, Reason.ACTION
 
 
 def _judge_nothing_run(post: Status, earlier: Status) -> Judgement:

@@ -7,7 +7,7 @@ from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.guard import guarded
 from stackplan.engine.inquiry import settle
-from stackplan.engine.judge import judge
+from stackplan.engine.judge import judge, went_well
 from stackplan.engine.observe import answers_differ, observe
 from stackplan.engine.past import PastStep
 from stackplan.engine.perform import NodeAtWork, Performance, perform
@@ -137,7 +137,7 @@ class LiveStep:
         rechecked = tuple(condition for proven in self.earlier for condition in proven.conditions)
         snapshots = self.node.protection(self.step.id).queries
         inquiry.learn((*self._asked, *snapshots))
-        if ending is None or ending == Exited(0):
+        if ending is None or went_well(ending, ends_boot=self.step.ends_boot):
             post = settle(self.step.post, inquiry, run.clock, run.stop)
             again = settle(rechecked, inquiry, run.clock, run.stop)
         else:
@@ -162,7 +162,11 @@ class LiveStep:
         if isinstance(performance.ending, Exited) and performance.ending.code != 0 and not after.changed:
             release(protection, self.node.name, performance.action.attempts, self.node.attachment)
         outcome, reason = judge(
-            performance.ending, changed=after.changed, post=summed(after.post), earlier=after.earlier_status
+            performance.ending,
+            changed=after.changed,
+            post=summed(after.post),
+            earlier=after.earlier_status,
+            ends_boot=self.step.ends_boot,
         )
         report = replace(
             self.report(outcome, reason, conditions=self.conditions(before, after)),

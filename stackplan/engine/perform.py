@@ -83,16 +83,18 @@ def perform(
     return replace(last, duration_s=round(clock.monotonic() - began, 3))
 
 
-def take_up(step: BoundStep, past: PastStep, node: NodeAtWork) -> Performance:
+def take_up(step: BoundStep, past: PastStep, node: NodeAtWork, within_s: float | None = None) -> Performance:
     """Watch the attempt that another controller of the run started to its end, and go on from there as it would have.
 
-    What was told of its output already is not told again.
+    What was told of its output already is not told again. `within_s` is what the action has left of its time, None: it
+    is not known when it started.
     """
     action = past.action or ActionReport(kind=step.step.action.kind, attempts=past.attempt)
     output = _output(step, node, told=past.told)
     node.inquiry.forget()
     name = job_name(node.run.id, node.name, step.id, past.attempt)
-    ending = node.attachment.take_up(name, step.id, step.step.timeout_s, output.feed)
+    limit_s = step.time_limit_s if within_s is None else within_s
+    ending = node.attachment.take_up(name, step.id, limit_s, output.feed, ends_boot=step.ends_boot)
     output.end()
     found = _performed(action, ending, output.tail, past.started)
     *_, last = _attempts(step, found, past.attempt, node, taken=past.attempt - past.first)
@@ -142,7 +144,7 @@ def _attempt(step: BoundStep, job: Job, number: int, node: NodeAtWork, kept: str
         job=protection.around(job),
         user=step.step.user,
         environment=step.step.environment,
-        timeout_s=step.step.timeout_s,
+        timeout_s=step.time_limit_s,
         redactor=run.recorder.redactor,
     )
     ending = node.attachment.carry_out(work, output.feed)

@@ -5,6 +5,7 @@ the node itself does not know, the step is judged by its conditions alone.
 """
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from stackplan.connection.holders import LivingJob
 from stackplan.engine.attachment import OVERDUE_S
@@ -15,10 +16,20 @@ from stackplan.engine.perform import NodeAtWork, take_up
 from stackplan.engine.prove import summed
 from stackplan.engine.snapshots import Protection, protect
 from stackplan.engine.stop import Level
-from stackplan.engine.wording import ending_text
+from stackplan.engine.wording import ending_text, unknown_end_text
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.event import Awaited
-from stackplan.model.job import Absent, Ended, Ending, Interrupted, Lost, Vanished, Whereabouts
+from stackplan.model.job import (
+    Absent,
+    Ended,
+    Ending,
+    Interrupted,
+    Lost,
+    NotRebooted,
+    Rebooted,
+    Vanished,
+    Whereabouts,
+)
 from stackplan.model.kind import CannotAct
 from stackplan.model.outcome import Reason, StepOutcome
 from stackplan.model.report import ActionReport, StepReport
@@ -39,6 +50,8 @@ def reattach(live: LiveStep, past: PastStep) -> StepReport | Anew:
     """Return how the open step ended, or that it has to be taken anew. Raise ConnectionFailure."""
     node = live.node
     name = job_name(node.run.id, node.name, live.step.id, past.attempt)
+    if live.step.ends_boot:
+        return _across_boots(live, past, node.attachment.find(name))
     found = _without_processes(live, name, node.attachment.find(name))
     match found:
         case Absent():
@@ -46,8 +59,8 @@ def reattach(live: LiveStep, past: PastStep) -> StepReport | Anew:
         case Vanished(why, processes) if processes:
             return _lives_on(live, past, why, processes)
         case Vanished(why):
-            return _by_conditions(live, past, Lost(why))
-        case Ended(Lost() | Interrupted() as ending):
+            return _by_conditions(live, past, found.rebooted or Lost(why))
+        case Ended(Lost() | Interrupted() | Rebooted() as ending):
             return _by_conditions(live, past, ending)
         case _:
             return _to_its_end(live, past)
@@ -84,6 +97,35 @@ def others(node: NodeAtWork, past: PastNode, known: frozenset[str]) -> tuple[Liv
     return ()
 
 
+def _across_boots(live: LiveStep, past: PastStep, found: Whereabouts) -> StepReport | Anew:
+    """Deal with an action that is to end the boot: it has when there is another one, and may be about to when not.
+
+    It is started a second time only where its end is not known, and all the time that it had is over.
+    """
+    if isinstance(found, Absent):
+        return Anew(past.attempt)
+    before = live.recalled(past)
+    performance = take_up(live.step, past, live.node, _left_s(live, past))
+    if isinstance(performance.ending, (NotRebooted, Interrupted)):
+        if live.step.step.interruptible or live.step.id in live.node.run.again:
+            return Anew(past.attempt + 1)
+        after = live.look_after(performance.ending, before)
+        report = replace(_report(live, past, before, after, performance.ending), reason=Reason.LOST)
+        return _refused(live, report, performance.ending)
+    return live.prove(performance, before)
+
+
+def _left_s(live: LiveStep, past: PastStep) -> float | None:
+    """Return what is left of the action's time since it was announced; None where that is not known."""
+    try:
+        began = datetime.fromisoformat(past.started or "")
+        gone_s = (datetime.fromisoformat(live.node.run.clock.now()) - began).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    # Another controller's clock may be ahead or behind.
+    return min(live.step.time_limit_s, max(0.0, live.step.time_limit_s - gone_s))
+
+
 def _to_its_end(live: LiveStep, past: PastStep) -> StepReport:
     before = live.recalled(past)
     protection = protect(live.step, before.facts, live.node.run.id, live.node.inquiry)
@@ -102,7 +144,7 @@ def _without_processes(live: LiveStep, name: str, found: Whereabouts) -> Whereab
     names = ", ".join(f"{it} ({pid})" for pid, it in sorted(found.processes.items()))
     what = f"step `{live.step.id}` lost its supervisor, and {names} live on"
     node.run.recorder.record(Awaited(node=node.name, step=live.step.id, what=what, time=node.run.clock.now()))
-    until = node.run.clock.monotonic() + live.step.step.timeout_s + OVERDUE_S
+    until = node.run.clock.monotonic() + live.step.time_limit_s + OVERDUE_S
     while isinstance(found, Vanished) and found.processes and node.run.clock.monotonic() < until:
         if node.run.stop.wait(_PAUSE_S, Level.FINISH):
             break
@@ -116,7 +158,7 @@ def _by_conditions(live: LiveStep, past: PastStep, ending: Ending) -> StepReport
     live.node.inquiry.forget()
     after = live.look_after(None, before)
     if summed(after.post) is Status.HELD and after.earlier_status is Status.HELD:
-        message = f"{ending_text(ending)}; all that it was to bring about holds"
+        message = f"{unknown_end_text(ending)}; all that it was to bring about holds"
         return replace(_report(live, past, before, after, ending), outcome=StepOutcome.CHANGED, message=message)
     if live.step.step.interruptible or live.step.id in live.node.run.again:
         return Anew(past.attempt + 1)
@@ -132,7 +174,7 @@ def _refused(live: LiveStep, report: StepReport, ending: Ending) -> StepReport:
     diagnosis = Diagnosis(
         summary=summary, code=NOT_INTERRUPTIBLE, at=live.step.step.at, step=live.step.id, remedy=remedy
     )
-    return replace(report, message=ending_text(ending), diagnoses=(diagnosis,))
+    return replace(report, message=unknown_end_text(ending), diagnoses=(diagnosis,))
 
 
 def _lives_on(live: LiveStep, past: PastStep, why: str, processes: object) -> StepReport:

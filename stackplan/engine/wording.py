@@ -4,7 +4,17 @@ import signal
 from collections.abc import Collection
 
 from stackplan.engine.prove import Proof
-from stackplan.model.job import Ending, Exited, Interrupted, Lost, NotStarted, Signalled, TimedOut
+from stackplan.model.job import (
+    Ending,
+    Exited,
+    Interrupted,
+    Lost,
+    NotRebooted,
+    NotStarted,
+    Rebooted,
+    Signalled,
+    TimedOut,
+)
 from stackplan.model.outcome import Reason
 from stackplan.model.quantity import duration_text
 from stackplan.model.report import Broken
@@ -31,6 +41,24 @@ def ending_text(ending: Ending | None) -> str | None:  # noqa: PLR0911 - one lin
             return f"how it ended is not known: {why}"
         case NotStarted(why):
             return f"the action was not started: {why}"
+        case Rebooted(before, after):
+            return (
+                f"the node was restarted: boot {short_boot(before)} is over, it answers from boot {short_boot(after)}"
+            )
+        case NotRebooted(boot, says):
+            told = f"; it says: {says}" if says else ""
+            return f"the node was not restarted in time: it answered, the boot id is still {short_boot(boot)}{told}"
+
+
+def short_boot(boot: str) -> str:
+    """Return the part of a boot's id that people tell boots apart by."""
+    return boot.partition("-")[0]
+
+
+def unknown_end_text(ending: Ending) -> str:
+    """Return the sentence for an action of which nobody knows how far it came."""
+    text = ending_text(ending) or ""
+    return f"how it ended is not known: {text}" if isinstance(ending, Rebooted) else text
 
 
 def lost_text(ending: Ending | None, why: str, command: str | None, since: str | None) -> str:
@@ -51,6 +79,8 @@ def stop_text(reason: Reason, ending: Ending | None, unmet: Collection[Proof], b
             return regression_text(broken)
         case Reason.POSTCONDITION | Reason.PRECONDITION | Reason.REGRESSION:
             return unmet_text(unmet)
+        case Reason.LOST if ending is not None:
+            return unknown_end_text(ending)
         case Reason.ACTION | Reason.TIMEOUT | Reason.LOST | Reason.INTERRUPTED | Reason.BUG | Reason.UNRECORDED:
             return ending_text(ending) or unmet_text(unmet)
 

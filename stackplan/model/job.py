@@ -40,10 +40,12 @@ Stage: TypeAlias = Command | Task
 class Job:
     """Stages that run one after the other under one supervisor; the first that does not exit 0 ends the job.
 
-    A job without stages does nothing and has nothing to start (`checkpoint`).
+    A job without stages does nothing and has nothing to start (`checkpoint`). `ends_boot` is the id of the node's boot
+    that the job is to end, None for all others; in another boot it is not started.
     """
 
     stages: tuple[Stage, ...]
+    ends_boot: str | None = None
 
     @property
     def display(self) -> str:
@@ -104,7 +106,26 @@ class NotStarted:
     why: str
 
 
-Ending: TypeAlias = Exited | Signalled | TimedOut | Interrupted | Lost | NotStarted
+@dataclass(frozen=True, slots=True)
+class Rebooted:
+    """The node was started anew since: boot `before` is over, it answers from boot `after`.
+
+    How an action ends well that ends the boot; of any other it is not known how far it had come.
+    """
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotRebooted:
+    """The node still answers from the `boot` that the job was to end. `says` is what it tells who logs in meanwhile."""
+
+    boot: str
+    says: str | None = None
+
+
+Ending: TypeAlias = Exited | Signalled | TimedOut | Interrupted | Lost | NotStarted | Rebooted | NotRebooted
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +147,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Vanished:
-    """It was started, and neither an ending nor a supervisor is there; `processes` of it may live on."""
+    """It was started, and neither an ending nor a supervisor is there; `processes` of it may live on.
+
+    `rebooted` where that comes from the node's having been started anew.
+    """
 
     why: str
     processes: Mapping[int, str] = field(default_factory=dict)
+    rebooted: Rebooted | None = None
 
 
 Whereabouts: TypeAlias = Absent | Running | Ended | Vanished

@@ -162,6 +162,12 @@ class ActionKind(ABC):
         """
         return ()
 
+    def new_boot_within_s(self) -> float | None:
+        """Return within how many seconds the node has to answer from a new boot, for an action that ends the present
+        one (its job names that in `ends_boot`); None for all others. It takes the place of the step's time limit.
+        """
+        return None
+
     def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
         """Return what of these facts may set nodes apart, by a name that is the same on every node ("uv")."""
         return {}

@@ -6,7 +6,6 @@ What is alive is told by flocks and by /proc, never by what a file says of it.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import time
@@ -14,7 +13,7 @@ from typing import Any, Iterable
 
 from stackplan.node import lock
 from stackplan.node.processes import descendants, living_members, name_of, send
-from stackplan.node.spool import Spool, boot_id, state_folder
+from stackplan.node.spool import Spool, state_folder
 from stackplan.node.supervisor import terminate
 
 MOST_NAMES = 50
@@ -30,12 +29,12 @@ def whereabouts(job: str) -> dict[str, Any]:
     supervised = spool.supervised()
     record = spool.ending()
     if record is not None:
-        return {"ended": record.get("ending")}
+        return {"ended": spool.word_on(record.get("ending"))}
     if supervised:
         return {"running": {"age_s": _age_s(spool)}}
     if spool.pid() is None:
         return {"absent": True}
-    rebooted = spool.boot() not in ("", boot_id())
+    rebooted = spool.rebooted()
     processes = {} if rebooted else living_members(spool.sessions())
     return {"vanished": {"why": spool.why_lost(), "rebooted": rebooted, "processes": _few(processes)}}
 
@@ -53,7 +52,7 @@ def jobs(run: str | None = None) -> list[dict[str, Any]]:
                 {
                     "job": spool.job,
                     "age_s": _age_s(spool),
-                    "timeout_s": _record(spool).get("timeout_s"),
+                    "timeout_s": spool.record().get("timeout_s"),
                     "supervised": supervised,
                     "processes": _few(processes),
                 }
@@ -83,7 +82,7 @@ def end_holders(by: dict[str, Any], grace_s: float | None) -> None:
     send(_programs(), number)
     for spool in _open_spools():
         supervised = spool.supervised()
-        user = _record(spool).get("user")
+        user = spool.record().get("user")
         if supervised and grace_s is not None:
             terminate(spool.job, grace_s)
             continue
@@ -114,20 +113,11 @@ def _processes(spool: Spool, *, supervised: bool) -> dict[int, str]:
     pid = spool.pid()
     if supervised and pid:
         return descendants(pid, spool.sessions())
-    return living_members(spool.sessions()) if spool.boot() == boot_id() else {}
-
-
-def _record(spool: Spool) -> dict[str, Any]:
-    try:
-        with open(spool.file("job.json"), encoding="utf-8") as file:
-            found = json.load(file)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return living_members(spool.sessions()) if spool.rebooted() is None else {}
 
 
 def _age_s(spool: Spool) -> float | None:
-    started = _record(spool).get("started")
+    started = spool.record().get("started")
     return max(0.0, time.time() - started) if isinstance(started, (int, float)) else None
 
 

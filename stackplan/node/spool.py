@@ -31,6 +31,7 @@ LAST_SEGMENTS = 4
 _ENDING_ROOM = 4096
 _SESSION_ROOM = 32
 _LOOK_S = 1.0
+_NOLOGIN = 500
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -133,11 +134,23 @@ class Spool:
 
     def boot(self) -> str:
         """Return the name of the boot in which the job was started, empty where that is not known."""
+        return str(self.record().get("boot") or "")
+
+    def record(self) -> dict[str, Any]:
+        """Return what was written of the job when it was started; empty where that cannot be read."""
         try:
             with open(self.file("job.json"), encoding="utf-8") as file:
-                return str(json.load(file).get("boot") or "")
-        except (OSError, ValueError, AttributeError):
-            return ""
+                found = json.load(file)
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def rebooted(self) -> dict[str, str] | None:
+        """Return the boots `before` and `after` where the node was started anew since; None where it was not, or where
+        one of the two cannot be told.
+        """
+        before, now = self.boot(), boot_id()
+        return {"before": before, "after": now} if before and now and before != now else None
 
     def pid(self) -> int | None:
         """Return the supervisor's process number, None when none was started (yet)."""
@@ -180,12 +193,30 @@ class Spool:
             return None
         return found if isinstance(found, dict) else None
 
+    def word_on(self, ending: dict[str, Any] | None) -> dict[str, Any]:
+        """Return how the job ended, from what its supervisor wrote of that (None: nothing), once that is gone.
+
+        A job that is to end the boot has done so when there is another one, whatever the shutdown let its supervisor
+        write; and has not while there is the same, unless it says itself that it failed.
+        """
+        ends_boot = bool(self.record().get("ends_boot"))
+        if ending is not None and not ends_boot:
+            return ending
+        boots = self.rebooted()
+        if boots is not None:
+            return {"rebooted": boots}
+        if not ends_boot or (ending is not None and _says_itself(ending)):
+            return ending if ending is not None else {"lost": self.why_lost()}
+        now = boot_id()
+        if not now or not self.boot():
+            return {"lost": "the node answers, but its boot id cannot be read"}
+        return {"same_boot": now, "says": _nologin()}
+
     def why_lost(self) -> str:
         """Return why there is neither an ending nor a supervisor."""
         if not self.exists():
             return f"the node has no record of the job {self.job}"
-        boot = self.boot()
-        if boot and boot != boot_id():
+        if self.rebooted() is not None:
             return "the node was restarted while the job ran"
         if self.pid() is None:
             return "the job's supervisor was not started"
@@ -193,7 +224,10 @@ class Spool:
 
 
 def abandoned() -> Iterator[tuple[str, dict[int, int]]]:
-    """Yield the jobs of this boot that have no ending and no supervisor any more, with the sessions of their stages."""
+    """Yield the jobs of this boot that have no ending and no supervisor any more, with the sessions of their stages.
+
+    A boot that is not known counts as this one: what lives is told by the processes.
+    """
     try:
         names = os.listdir(os.path.join(state_folder(), "spool"))
     except OSError:
@@ -201,8 +235,22 @@ def abandoned() -> Iterator[tuple[str, dict[int, int]]]:
     for name in sorted(names):
         if _NAME.fullmatch(name) and not os.path.exists(os.path.join(state_folder(), "spool", name, "ending.json")):
             spool = Spool(name)
-            if spool.boot() == boot_id() and not spool.supervised():
+            if spool.rebooted() is None and not spool.supervised():
                 yield name, spool.sessions()
+
+
+def _says_itself(ending: dict[str, Any]) -> bool:
+    """Tell whether a job that is to end the boot came to an end of its own: what a shutdown ends may yet succeed."""
+    return bool(ending.get("exited")) or "timed_out" in ending or "interrupted" in ending
+
+
+def _nologin() -> str | None:
+    """Return what the node tells whoever logs in while it goes down or comes up."""
+    try:
+        with open("/run/nologin", encoding="utf-8", errors="replace") as file:
+            return file.read(_NOLOGIN).strip() or None
+    except OSError:
+        return None
 
 
 class OutputWriter:

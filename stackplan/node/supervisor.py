@@ -21,7 +21,7 @@ from stackplan.node.identity import NoSuchUser, become, forget_signals, other, s
 from stackplan.node.mask import Mask
 from stackplan.node.obstacle import obstacle
 from stackplan.node.processes import adopt_orphans, descendants, send
-from stackplan.node.spool import OutputWriter, Spool
+from stackplan.node.spool import OutputWriter, Spool, boot_id
 from stackplan.node.stage import in_memory, perform
 
 GRACE_S = 10.0
@@ -48,6 +48,7 @@ def start(request: dict[str, Any], held: list[int]) -> dict[str, Any]:
     try:
         user = other(request.get("user"))
         _check_sudo(user)
+        _check_boot(spool, request.get("ends_boot"))
         alive = spool.make(_public(request))
     except NoSuchUser as error:
         raise CannotStart(str(error)) from error
@@ -74,9 +75,16 @@ def _public(request: dict[str, Any]) -> dict[str, Any]:
         "job": request["job"],
         "user": request.get("user"),
         "timeout_s": request.get("timeout_s"),
+        "ends_boot": bool(request.get("ends_boot")),
         "variables": sorted(request.get("environment") or {}),
         "stages": stages,
     }
+
+
+def _check_boot(spool: Spool, ends_boot: str | None) -> None:
+    """Raise CannotStart for a job that is to end a boot which is over: it may have done so, its record being lost."""
+    if ends_boot and spool.pid() is None and ends_boot != boot_id():
+        raise CannotStart(f"it is to end boot {ends_boot}, and the node answers from {boot_id() or 'an unknown one'}")
 
 
 def _check_sudo(user: str | None) -> None:
@@ -187,6 +195,9 @@ class Supervisor:
         # A shutdown signals the job's own processes too; the supervisor stays to record what becomes of them.
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
+        if request.get("ends_boot"):
+            # Here the shutdown is the job, and would wait a minute and a half for a supervisor that stays.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         adopt_orphans()
 
     def run(self) -> dict[str, Any]:

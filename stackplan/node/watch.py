@@ -40,10 +40,8 @@ class Watcher:
         for frame in self._output():
             moved = True
             yield frame
-        if record is not None:
-            yield from self._ending(record)
-        elif not alive:
-            yield from self._ending({"ending": {"lost": self._spool.why_lost()}})
+        if record is not None or not alive:
+            yield from self._ending(record or {})
         self._pause_s = _SHORTEST_PAUSE_S if moved else min(_LONGEST_PAUSE_S, self._pause_s * 1.5)
         self.again = time.monotonic() + self._pause_s
 
@@ -78,4 +76,4 @@ class Watcher:
             self._told_not_kept = True
             yield {"id": self.request, "output": "", "offset": self._reader.offset, "skipped": not_kept}
         self.done = True
-        yield {"id": self.request, "ending": record.get("ending"), "spool": self._spool.path}
+        yield {"id": self.request, "ending": self._spool.word_on(record.get("ending")), "spool": self._spool.path}

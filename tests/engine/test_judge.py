@@ -6,7 +6,17 @@ from typing import get_args
 import pytest
 
 from stackplan.engine.judge import judge
-from stackplan.model.job import Ending, Exited, Interrupted, Lost, NotStarted, Signalled, TimedOut
+from stackplan.model.job import (
+    Ending,
+    Exited,
+    Interrupted,
+    Lost,
+    NotRebooted,
+    NotStarted,
+    Rebooted,
+    Signalled,
+    TimedOut,
+)
 from stackplan.model.outcome import Reason, StepOutcome
 from stackplan.model.verdict import Status
 
@@ -61,7 +71,10 @@ UNPROVEN = [
     (TimedOut(30.0), Reason.TIMEOUT),
     (Interrupted(), Reason.INTERRUPTED),
     (Lost("gone"), Reason.LOST),
+    (Rebooted("one", "two"), Reason.LOST),
+    (NotRebooted("one"), Reason.TIMEOUT),
 ]
+NOT_ANOTHER_BOOT = [*(it for it in UNPROVEN if not isinstance(it[0], Rebooted)), (Exited(0), Reason.ACTION)]
 CIRCUMSTANCES = list(itertools.product([True, False], Status, Status))
 
 
@@ -80,6 +93,19 @@ def test_a_step_that_runs_nothing_cannot_be_a_no_op(changed, post, earlier, judg
 @pytest.mark.parametrize(("changed", "post", "earlier"), CIRCUMSTANCES)
 def test_an_action_that_does_not_end_well_fails_whatever_holds(ending, reason, changed, post, earlier):
     assert judge(ending, changed=changed, post=post, earlier=earlier) == failed(reason)
+
+
+@pytest.mark.parametrize(("changed", "post", "earlier", "judgement"), EXITED_0)
+def test_an_action_that_is_to_end_the_boot_is_judged_by_what_it_left_once_there_is_another(
+    changed, post, earlier, judgement
+):
+    ending = Rebooted("one", "two")
+    assert judge(ending, changed=changed, post=post, earlier=earlier, ends_boot=True) == judgement
+
+
+@pytest.mark.parametrize(("ending", "reason"), NOT_ANOTHER_BOOT)
+def test_nothing_but_another_boot_proves_that_the_old_one_was_ended(ending, reason):
+    assert judge(ending, changed=True, post=HELD, earlier=HELD, ends_boot=True) == failed(reason)
 
 
 def test_the_tables_list_every_combination():

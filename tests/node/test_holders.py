@@ -16,9 +16,9 @@ from stackplan.connection.session import Session
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.stop import Stop
 from stackplan.engine.unlock import break_lock
-from stackplan.model.job import Absent, Command, Ended, Exited, Interrupted, Job, Running, Vanished, Work
+from stackplan.model.job import Absent, Command, Ended, Exited, Interrupted, Job, Rebooted, Running, Vanished, Work
 from stackplan.node.processes import living_members
-from stackplan.node.spool import Spool
+from stackplan.node.spool import Spool, boot_id
 from tests.node.waiting import wait_until
 
 MINE = LockOwner(run="4f2a", operator="ops", host="desk", playbook="cuda13", time="2026-12-01T03:10:22Z")
@@ -86,7 +86,9 @@ def test_a_job_of_another_boot_has_vanished(open_session: Open) -> None:
     Path(spool.file("ending.json")).unlink()
     record = Path(spool.file("job.json"))
     record.write_text(record.read_text().replace(spool.boot(), "another-boot"))
-    assert session.find(JOB) == Vanished("the node was restarted while the job ran")
+    rebooted = Rebooted("another-boot", boot_id())
+    assert session.find(JOB) == Vanished("the node was restarted while the job ran", rebooted=rebooted)
+    assert session.watch(JOB, lambda _: None) == rebooted
 
 
 def test_a_run_whose_controller_is_gone_is_told_from_one_that_goes_on(open_session: Open, gate: Path) -> None:

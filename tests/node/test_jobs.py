@@ -20,6 +20,7 @@ from stackplan.model.job import (
     Job,
     Lost,
     NotStarted,
+    Rebooted,
     Signalled,
     Stage,
     Task,
@@ -28,6 +29,7 @@ from stackplan.model.job import (
 )
 from stackplan.model.secret import Redactor, Secret, Text
 from stackplan.node import boot
+from stackplan.node.spool import boot_id
 from tests.node.waiting import wait_until
 
 
@@ -254,7 +256,7 @@ def test_a_reboot_in_between_is_told(session: Session, names: Iterator[str]) -> 
     (spool / "ending.json").unlink()
     record = json.loads((spool / "job.json").read_text())
     (spool / "job.json").write_text(json.dumps({**record, "boot": "another"}))
-    assert session.watch(name, lambda _: None) == Lost("the node was restarted while the job ran")
+    assert session.watch(name, lambda _: None) == Rebooted("another", boot_id())
 
 
 def test_a_job_that_nobody_knows_is_lost(session: Session) -> None:
