@@ -112,13 +112,16 @@ def variants(speaker: Speaker, major: int, others: tuple[Speaker, ...], installe
     return twin in installed and speaker.canonical not in overwritten
 
 
-def foreign_text(speaker: Speaker, needs: tuple[Need, ...]) -> str:
-    """Return in words what a distribution needs of another CUDA: `sgl-kernel 0.3.21 needs libcudart.so.12 (…)`."""
+def foreign_text(speaker: Speaker, needs: tuple[Need, ...], folders: tuple[str, ...]) -> str:
+    """Return in words what a distribution needs of another CUDA: `sgl-kernel 0.3.21 needs libcudart.so.12 (…)`.
+
+    `folders` are the environment's own; what is found below them is named from there.
+    """
     libraries = ", ".join(need.library for need in needs)
     missing = [need.library for need in needs if need.missing]
     if not missing:
         places = tuple(dict.fromkeys(place for need in needs for place in need.found))
-        whence = f"found in {_folders(places)}" if places else "found"
+        whence = f"found in {_within(places, folders)}" if places else "found"
     elif len(missing) == len(needs):
         whence = "found nowhere"
     else:
@@ -135,8 +138,11 @@ def files_text(needs: tuple[Need, ...]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _folders(places: tuple[str, ...]) -> str:
-    return ", ".join(dict.fromkeys(place.rpartition("/")[0] for place in places))
+def _within(places: tuple[str, ...], folders: tuple[str, ...]) -> str:
+    found = dict.fromkeys(place.rpartition("/")[0] for place in places)
+    for folder in folders:
+        found = dict.fromkeys(it.removeprefix(f"{folder}/") for it in found)
+    return ", ".join(found)
 
 
 def borrowed(speaker: Speaker, major: int) -> tuple[str, ...]:

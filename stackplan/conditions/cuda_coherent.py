@@ -148,6 +148,11 @@ class _Scene:
         return next((it for it in self.installed if it.canonical == "torch"), None)
 
     @property
+    def _folders(self) -> tuple[str, ...]:
+        packages = self.told["site_packages"]
+        return tuple(str(it) for it in packages) if isinstance(packages, list) else ()
+
+    @property
     def unseen(self) -> tuple[str, ...]:
         """Distributions whose files nobody has seen: they are predicted."""
         names = self.told["unseen"]
@@ -163,7 +168,7 @@ class _Scene:
             if variants(it, self.major, self.speakers, names) or (self.unseen and it.canonical.startswith("nvidia-")):
                 continue
             if needs := it.foreign(self.major):
-                found.append(foreign_text(it, needs))
+                found.append(foreign_text(it, needs, self._folders))
             elif borne_out(it, self.major):
                 found.append(f"{it.text} is labelled for another CUDA, and its files need {it.libraries}")
         return [*found, *([] if self.unseen else self._not_found()), *self._of_labels_foretold(), *self._nothing()]
@@ -172,15 +177,13 @@ class _Scene:
         """Return what is the right CUDA's, and not found as it should be; only files that are there can tell."""
         assert self.major is not None
         found = []
-        packages = self.told["site_packages"]
-        folders = tuple(str(it) for it in packages) if isinstance(packages, list) else ()
         for it in self.speakers:
             if libraries := borrowed(it, self.major):
                 found.append(f"{', '.join(libraries)} would be loaded from {it.text}")
             if needs := missing(it, self.major):
                 absent = ", ".join(need.library for need in needs)
                 found.append(f"{it.text} needs {absent}, found nowhere, in {files_text(needs)}")
-            found += outdated(it, folders, self.speakers)
+            found += outdated(it, self._folders, self.speakers)
         return found
 
     def _of_torch(self) -> list[str]:
