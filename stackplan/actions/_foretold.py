@@ -9,7 +9,19 @@ from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 READ_UP_TO = 1024 * 1024
 """As much of a file as the query `file` gives the content of."""
 
-_OPEN = ("command", "python_value", "imports", "disk", "http", "port", "service")
+_OPEN = (
+    "command",
+    "python_value",
+    "imports",
+    "disk",
+    "http",
+    "port",
+    "service",
+    "shell_cuda",
+    "library",
+    "kernel_caches",
+    "kernel_launch",
+)
 """Questions whose answers may rest on a path that they do not name."""
 
 

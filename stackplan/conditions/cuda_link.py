@@ -62,7 +62,12 @@ class CudaLink(ConditionKind):
             parts.append(_of_link(facts, self.target))
         if self.nvcc is not None or self.cuda_home is not None:
             parts.extend(self._of_shells(facts))
-        return conjunction(self.describe(), tuple(parts))
+        verdict = conjunction(self.describe(), tuple(parts))
+        if not verdict.held:
+            return verdict
+        # The shells mostly agree, and one word is enough for both.
+        seen = ", ".join(dict.fromkeys(part.observed for part in parts if part.observed))
+        return held(self.describe(), observed=seen, evidence=verdict.evidence)
 
     def state(self, facts: Facts) -> State:
         told = mapping(facts[_LINK]) if self.target is not None else None

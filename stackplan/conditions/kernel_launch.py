@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from stackplan.conditions._answers import listed, mapping, rows, unanswered
+from stackplan.conditions._answers import mapping, rows, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
@@ -116,7 +116,7 @@ def _read_gpus(arguments: Arguments) -> tuple[int, ...] | None:
 def _evidence(torch: Mapping[str, Plain]) -> str:
     archs = torch["archs"]
     assert isinstance(archs, list)
-    code = f"code for {listed([str(it) for it in archs], 12)}" if archs else "no code for any GPU"
+    code = f"code for {', '.join(str(it) for it in archs)}" if archs else "no code for any GPU"
     built = f"CUDA {torch['cuda']}" if torch["cuda"] is not None else "no CUDA"
     return f"torch {torch['version']} (built for {built}) has {code}"
 

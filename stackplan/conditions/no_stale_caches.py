@@ -33,7 +33,7 @@ class NoStaleCaches(ConditionKind):
 
     def describe(self) -> str:
         whose = f" of {self.user}" if self.user is not None else ""
-        return f"no kernel cache{whose} is staler than {self.environment}"
+        return f"no stale kernel caches{whose} for {self.environment}"
 
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)

@@ -7,7 +7,6 @@ from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain
 from stackplan.model.quantity import size_text
 
-
 _ONE = {"entries": "entry", "files": "file"}
 
 
@@ -64,11 +63,11 @@ def cleared(told: Mapping[str, Plain]) -> dict[str, Plain]:
 def _cleared(row: dict[str, Plain]) -> dict[str, Plain]:
     left = {key: _number(row, key) - _number(row, f"stale_{key}") for key in ("entries", "files", "bytes")}
     none = dict.fromkeys(("stale_entries", "stale_files", "stale_bytes"), 0)
-    return {**row, **left, **none, "reasons": {}, "examples": []}
+    return {**row, **left, **none, "reasons": [], "examples": []}
 
 
 def _read(row: dict[str, Plain]) -> KernelCache:
-    reasons, examples = row["reasons"], row["examples"]
+    examples = row["examples"]
     return KernelCache(
         tool=str(row["tool"]),
         path=str(row["path"]),
@@ -80,9 +79,14 @@ def _read(row: dict[str, Plain]) -> KernelCache:
         stale_entries=_number(row, "stale_entries"),
         stale_files=_number(row, "stale_files"),
         stale_size=_number(row, "stale_bytes"),
-        reasons={why: int(str(count)) for why, count in reasons.items()} if isinstance(reasons, dict) else {},
+        reasons=_reasons(row["reasons"]),
         example=str(examples[0]) if isinstance(examples, list) and examples else None,
     )
+
+
+def _reasons(rows: Plain) -> dict[str, int]:
+    assert isinstance(rows, list)
+    return {str(row["why"]): _number(row, "entries") for row in rows if isinstance(row, dict)}
 
 
 def _number(row: Mapping[str, Plain], key: str) -> int:

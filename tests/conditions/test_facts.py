@@ -39,7 +39,7 @@ def answer(row: Mapping[str, object]) -> Answer:
 
 
 def facts(rows: list[Mapping[str, object]]) -> Facts:
-    answers = {Query(row["kind"], frozen(row["arguments"])): answer(row) for row in rows}
+    answers = {Query(row["kind"], frozen(row["arguments"]), row.get("user")): answer(row) for row in rows}
     return Facts("gpu-01", Origin.RECORDED, "2026-12-01T03:10:22Z", answers)
 
 

@@ -135,8 +135,9 @@ def _why(entry: Entry, name: str, cache: Cache, packages: Packages) -> str | Non
 def told(cache: Cache, packages: Packages, budget: Budget) -> dict[str, Any]:
     """Return what the query answers of a cache; its shape stands in `kernel_caches`."""
     row: dict[str, Any] = {"tool": cache.tool, "path": cache.path, "named_by": cache.named_by, "exists": True}
-    row.update(fault=None, entries=0, files=0, bytes=0, reasons={}, examples=[])
+    row.update(fault=None, entries=0, files=0, bytes=0, reasons=[], examples=[])
     row.update(stale_entries=0, stale_files=0, stale_bytes=0)
+    reasons: dict[str, int] = {}
     try:
         for entry in judged(cache, packages, budget):
             row["entries"] += 1
@@ -146,10 +147,11 @@ def told(cache: Cache, packages: Packages, budget: Budget) -> dict[str, Any]:
                 row["stale_entries"] += 1
                 row["stale_files"] += entry.files
                 row["stale_bytes"] += entry.bytes
-                row["reasons"][entry.why] = row["reasons"].get(entry.why, 0) + 1
+                reasons[entry.why] = reasons.get(entry.why, 0) + 1
                 row["examples"] = (row["examples"] + [entry.path])[:3]
     except (FileNotFoundError, NotADirectoryError):
         row["exists"] = False
     except OSError as error:
         row["fault"] = f"{cache.path} cannot be looked into: {error.strerror}"
+    row["reasons"] = [{"why": why, "entries": count} for why, count in reasons.items()]
     return row

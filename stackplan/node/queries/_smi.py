@@ -21,7 +21,8 @@ def rows(what: str, fields: list[str], context: Context) -> list[dict[str, str |
     """Return one mapping of field to text for each line of `--query-<what>`; None where it says that it has no value.
 
     A field that this nvidia-smi does not know is left out and missing in the rows. The last field may hold commas.
-    Raise CannotTell without nvidia-smi, ProbeFailed for a failure of it or a line that is no row.
+    Raise CannotTell where there is no nvidia-smi or it knows none of the fields, ProbeFailed for a failure of it or a
+    line that is no row.
     """
     program = context.which("nvidia-smi")
     if program is None:
@@ -33,7 +34,9 @@ def rows(what: str, fields: list[str], context: Context) -> list[dict[str, str |
         refused = _REFUSED.search(ran.text() + "\n" + ran.error_text())
         if refused is None:
             break
-        if refused.group(1) not in asked or len(asked) == 1:
+        if asked == [refused.group(1)]:
+            raise CannotTell(f"this nvidia-smi is too old to know the field {refused.group(1)}")
+        if refused.group(1) not in asked:
             raise ProbeFailed(f"nvidia-smi does not know the field {refused.group(1)}", ran.error_text())
         asked.remove(refused.group(1))
     lines = [line.strip() for line in ran.text().splitlines() if line.strip()]

@@ -6,7 +6,7 @@ answer about an environment begins with:
      "caches": [{"tool": "triton", "path": "/home/sglang/.triton/cache", "named_by": null, "exists": true,
                  "fault": null, "entries": 340, "files": 2720, "bytes": 1288490188,
                  "stale_entries": 312, "stale_files": 2496, "stale_bytes": 1181116006,
-                 "reasons": {"older than torch 2.11.0+cu130": 312},
+                 "reasons": [{"why": "older than torch 2.11.0+cu130", "entries": 312}],
                  "examples": ["/home/sglang/.triton/cache/4XQ…"]}],
      "holders": [{"pid": 41233, "name": "python", "tool": "triton"}], "hidden": 0}
 `complete` false: there is more than was looked at, and the numbers are "at least". A package was installed when its
