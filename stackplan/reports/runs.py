@@ -24,6 +24,10 @@ def render_text(lines: Sequence[RunLine], left_out: int, *, width: int, colour: 
     told = table(HEADS, [_row(line) for line in lines], usable(width), paint)
     if left_out:
         told.append(paint(Style.FAINT, f"… and {counted(left_out, 'older run')}; `--all` shows them."))
+    if cut_off := [line.run for line in lines if line.state is RunState.CUT_OFF]:
+        told.append(
+            paint(Style.FAINT, f"`stackplan resume {safe(cut_off[0], 60)}` takes up a run that ended without a word.")
+        )
     return "\n".join(_painted(line, lines, paint) for line in told) + "\n"
 
 
@@ -62,7 +66,7 @@ def _end(line: RunLine) -> str:
         case RunState.UNREADABLE:
             return f"unreadable: {safe(line.why or '', 200)}"
         case RunState.CUT_OFF:
-            return f"ended without a word; `stackplan resume {safe(line.run, 60)}`"
+            return "ended without a word"
     assert line.outcome is not None
     at = f" at {', '.join(safe(step, 60) for step in line.stopped_at[:NAMES])}" if line.stopped_at else ""
     return f"{NODE_WORDS[line.outcome]}{at if line.outcome is not NodeOutcome.OK else ''}"

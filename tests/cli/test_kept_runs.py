@@ -153,7 +153,7 @@ def test_a_run_that_goes_on_and_one_that_was_cut_off_and_a_broken_one(here, monk
     out = " ".join(out.split())
     assert "unreadable: its journal is damaged" in out
     assert "going on" in out
-    assert "ended without a word; `stackplan resume 20261201T031020Z-4f2a`" in out
+    assert "ops ended without a word `stackplan resume 20261201T031020Z-4f2a` takes up a run" in out
     states = {it["state"] for it in valid("runs", here("runs", "--format", "json")[1])["runs"]}
     assert states == {"unreadable", "running", "cut-off"}
     status, out, err = here("show", "20261201T031021Z")

@@ -23,7 +23,7 @@ def playbook(project):
         (["plan", "p.yaml", "--local", "--vars", LONG], "File name too long"),
         (["plan", "p.yaml", "--local", "--facts", LONG], "File name too long"),
         (["plan", "p.yaml", "--local", "-o", LONG], "File name too long"),
-        (["plan", "p.yaml", "--local", "-o", "/proc/x"], "no file can be made in /proc"),
+        (["plan", "p.yaml", "--local", "-o", "/proc/x"], "/proc/x is no file of its own"),
         (["plan", "p.yaml", "-n", ""], "`-n` names no node: it is empty"),
         (["plan", "p.yaml", "-n", "u:hunter22@h"], "`-n u:***@h` holds a password"),
         (["plan", "p.yaml", "--local", "-l", ""], "the pattern is empty"),

@@ -120,7 +120,7 @@ def test_a_sudo_that_hangs_is_waited_for_once_and_killed(tmp_path: Path, monkeyp
     assert first.answers == [{"failed": why, "stderr": ""}] * 3
     (pid,) = (int(line) for line in (tmp_path / "asked").read_text().split())
     os.waitpid(pid, 0)
-    assert living_members({pid: 0}) == {}
+    wait_until(lambda: living_members({pid: 0}) == {})
     second = Batch(2, queries, 60.0, silent)
     assert second.done
     assert second.workers == []

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def shape(value: object, at: str = "") -> set[str]:
     """Return the paths of a JSON value's keys; those of a mapping by free names (modules, findings) are not told."""
     if isinstance(value, list):
         return {path for item in value for path in shape(item, f"{at}[]")}
-    if not isinstance(value, dict) or at in (".modules", ".findings"):
+    if not isinstance(value, dict) or at in (".modules", ".findings", ".values"):
         return set()
     return {f"{at}.{key}" for key in value} | {
         path for key, item in value.items() for path in shape(item, f"{at}.{key}")
@@ -42,6 +43,13 @@ SLURM = (
     f"NodeName=gpu-01 NodeAddr=gpu-01 NodeHostName={os.uname().nodename} OS=Linux 6.1 State=IDLE+DRAIN Weight=1 "
     "Partitions=main Reason=CUDA 13 [stackplan 6b4c7ed9] [root@2026-12-02T00:40:08]"
 )
+
+
+CONTROLLED = {"ownerReferences": [{"kind": "ReplicaSet", "controller": True}]}
+KUBERNETES = {
+    "nodes": {"metadata": {"name": "gpu-01", "resourceVersion": "4711"}},
+    "pods": {"metadata": {"name": "web", "namespace": "ml", **CONTROLLED}},
+}
 
 
 @pytest.fixture
@@ -65,10 +73,18 @@ def arguments(drained, environment, programs, root, tmp_path):
     programs.write("nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
     programs.write("scontrol", f"echo '{SLURM}'")
     programs.write("squeue", "")
+    lists = {word: json.dumps({"items": [item]}) for word, item in KUBERNETES.items()}
+    programs.write("kubectl", f"case \"$*\" in *nodes*) echo '{lists['nodes']}' ;; *) echo '{lists['pods']}' ;; esac")
+    programs.write("dpkg", "echo amd64")
+    programs.write("dpkg-query", "")
+    programs.write("systemctl", "printf 'Id=nv.service\\nLoadState=loaded\\nActiveState=active\\nSubState=running\\n'")
     (root / "proc/977/fd").mkdir(parents=True)
     (root / "proc/977/fd/3").symlink_to("/dev/nvidia0")
     (tmp_path / "content").touch()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
     return {
+        "apt_package": {"name": "libnccl2"},
         "command": {"run": "true"},
         "cuda_libraries": environment.asked,
         "disk": {"path": str(tmp_path)},
@@ -77,11 +93,15 @@ def arguments(drained, environment, programs, root, tmp_path):
         "gpu_driver": {},
         "gpu_processes": {},
         "gpus": {},
+        "http": {"url": f"http://127.0.0.1:{port}/"},
         "imports": {**environment.asked, "modules": ["torch"]},
+        "kubernetes_node": {"node": "gpu-01"},
         "nvcc": {"path": str(programs.folder / "nvcc")},
         "os": {},
+        "port": {"host": "127.0.0.1", "port": port},
         "python_value": {**environment.asked, "expr": "1", "imports": []},
         "records": environment.asked,
+        "service": {"name": "nv"},
         "slurm_node": {"node": "gpu-01"},
         "sudo": {"user": "root"},
         "torch": environment.asked,
