@@ -20,12 +20,16 @@ class Terminated(Exception):
 
 
 def heed_termination() -> None:
-    """From now on TERM raises Terminated where the task is, once; a second one changes nothing."""
+    """From now on TERM raises Terminated where the task is, once; a second one changes nothing.
+
+    The supervisor also asks whatever is started afterwards to end. Those are the programs that take back what was
+    begun, so they are shielded: by the mask, which a program inherits, and not by ignoring, which Go's undo.
+    """
     signal.signal(signal.SIGTERM, _raise)
 
 
 def _raise(_number: int, _frame: FrameType | None) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     raise Terminated
 
 
@@ -40,6 +44,10 @@ class Patience:
     @property
     def left_s(self) -> float:
         return max(0.0, self._until - time.monotonic())
+
+    @property
+    def waited_s(self) -> float:
+        return self.timeout_s - self.left_s
 
     @property
     def over(self) -> bool:

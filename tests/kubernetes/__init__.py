@@ -1,0 +1,1 @@
+"""kubectl against a stand-in of an API server."""
