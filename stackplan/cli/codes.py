@@ -218,4 +218,16 @@ CODES: dict[str, Code] = {
         "cannot be left, or a task of the kernel that hangs holds the shutdown up. `systemctl list-jobs` on the node "
         "names what is waited for, and its console shows it. Give `timeout` more where that is slow and not stuck.",
     ),
+    "SP291": Code(
+        "pods are still on the node when the wait is over",
+        "Evictions keep to disruption budgets: while a budget lets no pod go, most often because there is only one "
+        "healthy replica, nothing is evicted. The budgets that stand in the way are named. A pod that is being deleted "
+        "stays for its grace period, which `grace` shortens. Unless `on_timeout: stay`, the cordon is taken back.",
+    ),
+    "SP292": Code(
+        "Kubernetes does not let the credentials on the node do that",
+        "kubectl runs on the node, with the kubeconfig that it finds there. A kubelet's own may not evict pods. Name a "
+        "`kubeconfig` whose user may get and patch nodes, list pods, and create pods/eviction; the step that uncordons "
+        "needs it too.",
+    ),
 }
