@@ -11,9 +11,11 @@ Text that is no shell gives some commands or none, never an exception. docs/deci
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 _OPERATORS = ("&&", "||", ";;", "|&", "|", ";", "&", "\n", "(", ")")
 _REDIRECTIONS = re.compile(r"(?:\d*|&|\{\w+\})(?:>>|>\||>&|<&|<>|>|<<<|<<-|<<|<)|&>>|&>")
+_ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _OPENING = frozenset({"if", "elif", "while", "until", "then", "else", "do", "{", "!", "time"})
 _TESTING = frozenset({"if", "elif", "while", "until"})
@@ -35,7 +37,7 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 DEEPEST = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Command:
     """One simple command; `start` is its offset in the script.
 
@@ -55,12 +57,12 @@ class Command:
     wrappers: tuple[str, ...] = ()
     assignments: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def program(self) -> str:
         """The name of the program without its folder; "" of a command that only assigns."""
         return self.words[0].rpartition("/")[2] if self.words else ""
 
-    @property
+    @cached_property
     def text(self) -> str:
         return " ".join((*self.assignments, *self.wrappers, *self.words))
 
@@ -89,6 +91,10 @@ def command_of(argv: tuple[str, ...]) -> tuple[Command, ...]:
 
 def unwrapped(command: Command) -> Command:
     """Return the command without what stands before the program that is meant: assignments, sudo, env, timeout."""
+    if not command.words or not (
+        command.words[0].rpartition("/")[2] in _WRAPPERS or _ASSIGNMENT.match(command.words[0])
+    ):
+        return command
     words = list(command.words)
     assignments, wrappers = list(command.assignments), list(command.wrappers)
     while words:
@@ -180,10 +186,10 @@ class _Reader:
             elif char == "#":
                 end = self.text.find("\n", self._at)
                 self._at = len(self.text) if end < 0 else end
-            elif match := _REDIRECTIONS.match(self.text, self._at):
+            elif char in "<>&0123456789{" and (match := _REDIRECTIONS.match(self.text, self._at)):
                 self._at = match.end()
                 self._redirect(match[0], redirections, inner)
-            elif self.text.startswith(_OPERATORS, self._at):
+            elif char in "&|;()\n":
                 break
             else:
                 at = self._at
@@ -196,8 +202,10 @@ class _Reader:
         if start is None and not redirections:
             return None, inner
         place = self.base if self.fixed else self.base + (start or 0)
-        found = Command(tuple(words), place, before=before, tested=tested, depth=self.depth)
-        return unwrapped(replace(found, redirections=tuple(redirections))), inner
+        found = Command(
+            tuple(words), place, before=before, tested=tested, depth=self.depth, redirections=tuple(redirections)
+        )
+        return unwrapped(found), inner
 
     def _redirect(self, operator: str, redirections: list[tuple[str, str]], inner: list[Command]) -> None:
         while self._at < len(self.text) and self.text[self._at] in " \t":
@@ -224,6 +232,10 @@ class _Reader:
         parts: list[str] = []
         quoted = False
         while self._at < len(self.text):
+            if ordinary := _ORDINARY.match(self.text, self._at):
+                parts.append(ordinary[0])
+                self._at = ordinary.end()
+                continue
             char = self.text[self._at]
             if char in " \t\n;|&()<>" and not self.text.startswith(("<(", ">("), self._at):
                 break

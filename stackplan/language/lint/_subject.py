@@ -12,7 +12,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Combination, Condition
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step
-from stackplan.model.secret import Text
+from stackplan.model.secret import Secret, Text
 
 Sources = Mapping[str, tuple[str, ...]]
 
@@ -125,6 +125,9 @@ class Looked:
         if self.kind != "run":
             return None
         text = self.arguments.values.get("script")
+        if isinstance(text, Secret):
+            # With a secret in it the whole text is one; the playbook says it without.
+            text = self.written.action.arguments.values.get("script")
         if isinstance(text, str):
             return Script(text, self.arguments.place("script"), self._sources)
         argv = self.arguments.values.get("argv")

@@ -9,11 +9,10 @@ _CHECKING = frozenset({"packages_consistent", "python_import", "cuda_coherent", 
 
 
 def check(subject: Subject) -> Iterator[Finding]:
+    checking = [it.number for it in subject.steps if any(other.kind in _CHECKING for other in it.postconditions)]
+    last = max(checking, default=-1)
     for step in subject.installing:
-        if step.arguments.values.get("no_deps") is not True:
-            continue
-        later = (it for it in subject.steps if it.number >= step.number)
-        if not any(it.kind in _CHECKING for other in later for it in other.postconditions):
+        if step.arguments.values.get("no_deps") is True and last < step.number:
             summary = (
                 "`no_deps` leaves out what the package needs, and no later postcondition looks whether it is there"
             )

@@ -35,9 +35,15 @@ def _emptied(subject: Subject, step: Looked) -> bool:
         if it.kind in ("slurm_node", "kubernetes_node") and it.arguments.values.get("state") == "drain":
             return True
         stated += [*it.preconditions, *it.postconditions]
-    return any(it.kind == "gpu" and it.text("processes") == "none" for it in stated) or any(
-        it.kind == "command" and re.search(r"fuser|lsof|compute-apps", str(it.arguments.values)) for it in stated
-    )
+    return any(_says_empty(it) for it in stated)
+
+
+def _says_empty(it: Statement) -> bool:
+    if it.kind == "command":
+        return re.search(r"fuser|lsof|compute-apps", str(it.arguments.values)) is not None
+    if it.kind in ("slurm_node", "kubernetes_node"):
+        return it.text("state") in ("drained", "undisturbed")
+    return it.kind == "gpu" and it.text("processes") == "none"
 
 
 RULE = warning(

@@ -12,7 +12,7 @@ _INSIDE = re.compile(r"(?:site|dist)-packages/(?!~)[^/\s]+")
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         for it in step.commands:
-            if it.program == "rm" and any(_INSIDE.search(word) and "~" not in word for word in it.words[1:]):
+            if it.program == "rm" and any(_INSIDE.search(word) for word in it.words[1:]):
                 summary = (
                     "the package's metadata, or its files, stay behind: the next install says that nothing is to do"
                 )

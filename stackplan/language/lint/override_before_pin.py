@@ -16,10 +16,14 @@ _PINNED_BY = {
 }
 
 
+_PINNED = frozenset[str]().union(*_PINNED_BY.values())
+
+
 def check(subject: Subject) -> Iterator[Finding]:
+    resolving = [it for it in subject.installing if it.names & _PINNED_BY.keys()]
     for step in subject.installing:
         for it in step.wanted:
-            later = _undone_by(subject, step, it.name) if it.pin is not None else None
+            later = _undone_by(resolving, step, it.name) if it.pin is not None and it.name in _PINNED else None
             if later is not None:
                 step_id, application = later
                 summary = (
@@ -29,8 +33,8 @@ def check(subject: Subject) -> Iterator[Finding]:
                 yield Finding(summary, it.at, remedy, step.id)
 
 
-def _undone_by(subject: Subject, step: Looked, name: str) -> tuple[str, str] | None:
-    for later in subject.installing:
+def _undone_by(resolving: list[Looked], step: Looked, name: str) -> tuple[str, str] | None:
+    for later in resolving:
         if later.number <= step.number or later.arguments.values.get("no_deps") is True or later.venv != step.venv:
             continue
         settled = {"overrides", "constraints"} & later.arguments.values.keys()

@@ -20,7 +20,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     removing = (it for other in subject.running for it in other.commands if it.program in ("rm", "find"))
     if not any(_CACHES.search(it.text) for it in removing):
         summary = "kernels that the old torch compiled stay in the users' caches and are loaded by the new one"
-        remedy = "add a step `clear_caches: {}` behind it, or the postcondition `no_stale_caches`"
+        remedy = "add a step `clear_caches: {venv: …}` behind it, or the postcondition `no_stale_caches`"
         yield Finding(summary, step.step.action.at, remedy, step.id)
 
 
