@@ -42,7 +42,8 @@ class CudaCoherent(ConditionKind):
 
     What nothing loads does not count: a profiler's library, a wheel of another CUDA that an upgrade left behind. Nor do
     builds for several CUDA releases side by side, in one wheel or in `NAME-cu12` beside `NAME-cu13`, as long as that
-    for the right one is among them. It does not see what a package opens by its own code, nor whether a kernel runs.
+    for the right one is among them. It does not see what a package opens by its own code, an editable install (its
+    RECORD names no files), or whether a kernel runs.
     """
 
     foreseeable: ClassVar[bool] = True
