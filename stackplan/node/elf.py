@@ -17,6 +17,7 @@ from typing import Any
 MOST_SEGMENTS = 1024
 MOST_ENTRIES = 8192
 LONGEST_NAME = 16384
+WINDOW = 4096
 _LOAD, _DYNAMIC = 1, 2
 _END, _NEEDED, _STRTAB, _STRSZ, _SONAME, _RPATH, _RUNPATH = 0, 1, 5, 10, 14, 15, 29
 
@@ -83,6 +84,7 @@ class _File:
     def __init__(self, descriptor: int, size: int) -> None:
         self._descriptor = descriptor
         self._size = size
+        self._window, self._window_at = b"", 0
         identity = self._bytes(0, 16)
         if identity[:4] != b"\x7fELF":
             raise NotElf("not an ELF file")
@@ -172,7 +174,12 @@ class _File:
     def _bytes(self, at: int, size: int) -> bytes:
         if at < 0 or size < 0 or at + size > self._size:
             raise NotElf("it is cut short")
-        raw = os.pread(self._descriptor, size, at)
+        # What is asked for next mostly lies close by: linkers put the names of libraries side by side.
+        begin = at - self._window_at
+        if begin < 0 or begin + size > len(self._window):
+            self._window = os.pread(self._descriptor, max(size, WINDOW), at)
+            self._window_at, begin = at, 0
+        raw = self._window[begin : begin + size]
         if len(raw) != size:
             raise NotElf("it is cut short")
         return raw
