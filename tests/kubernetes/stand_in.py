@@ -105,6 +105,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self._refuse(403, "Forbidden", message)
             self.server.before_patch(name)
             node = self.server.nodes[name]
+            if isinstance(body, list):
+                body = as_merge(node, body)
             version = body.get("metadata", {}).pop("resourceVersion", None)
             if version not in (None, node["metadata"]["resourceVersion"]):
                 message = f'Operation cannot be fulfilled on nodes "{name}": the object has been modified'
@@ -201,6 +203,23 @@ def selected(item, asked):
     wanted = [it.split("=") for it in asked.get("fieldSelector", [""])[0].split(",") if it]
     wanted += [[f"label {it.split('=')[0]}", it.split("=")[-1]] for it in asked.get("labelSelector", []) if it]
     return all(fields.get(it[0]) == it[-1] for it in wanted)
+
+
+def as_merge(node, steps):
+    """Return a JSON patch (RFC 6902) of tests and removals as a merge patch; with a version that none has where a test
+    fails.
+    """
+    patch = {}
+    for step in steps:
+        *folders, last = [it.replace("~1", "/") for it in step["path"].strip("/").split("/")]
+        at, into = node, patch
+        for folder in folders:
+            at, into = at.get(folder, {}), into.setdefault(folder, {})
+        if step["op"] == "remove":
+            into[last] = None
+        elif at.get(last) != step["value"]:
+            return {"metadata": {"resourceVersion": "none"}}
+    return patch
 
 
 def merge(into, patch):

@@ -107,8 +107,8 @@ def test_a_drain_that_is_ended_takes_the_cordon_back(node, server):
     name, _ = node.start("kubernetes_node", state="drain", timeout="60s")
     wait_until(lambda: "deletionTimestamp" in server.pods["web"][0]["metadata"], 30)
     node.open().terminate(name, grace_s=30)
-    node.watch(name)
-    wait_until(lambda: not cordoned(server), 30)
+    _, output = node.watch(name)
+    assert not cordoned(server), output
 
 
 @pytest.mark.parametrize(

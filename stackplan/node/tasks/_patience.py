@@ -23,7 +23,7 @@ def heed_termination() -> None:
     """From now on TERM raises Terminated where the task is, once; a second one changes nothing.
 
     The supervisor also asks whatever is started afterwards to end. Those are the programs that take back what was
-    begun, so they are shielded: by the mask, which a program inherits, and not by ignoring, which Go's undo.
+    begun, so they are shielded by the mask, which programs inherit; those written in Go undo that.
     """
     signal.signal(signal.SIGTERM, _raise)
 

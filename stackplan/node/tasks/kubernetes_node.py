@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from typing import Any
@@ -47,6 +48,7 @@ class _Node:
         self._cluster = _kubernetes.Cluster(self._context, arguments)
         self._patience = Patience(float(arguments["timeout_s"]))
         self._told = ""
+        self._mark: str | None = None
 
     def drain(self) -> None:
         about = self._look()
@@ -57,7 +59,12 @@ class _Node:
             if about["mark"] is None:
                 print(f"{about['node']} was cordoned by somebody else; that is left as it is", flush=True)
             self._evict(about["node"])
-        except (NotSo, Terminated, ProbeFailed):
+        except Terminated:
+            mark = self._mark or about["mark"]
+            if mark is not None and not self._arguments.get("stay"):
+                self._end_with_uncordon(about["node"], mark)
+            raise
+        except (NotSo, ProbeFailed):
             if not self._arguments.get("stay"):
                 self._take_back()
             raise
@@ -89,6 +96,7 @@ class _Node:
     def _cordon(self) -> dict[str, Any]:
         """Cordon and mark in one request; a node that somebody else cordons meanwhile is left as it is."""
         mark = f"{self._context.user}@{os.uname().nodename} {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}"
+        self._mark = mark
         return self._change(mark, unschedulable=True)
 
     def _change(self, mark: str | None, *, unschedulable: bool | None) -> dict[str, Any]:
@@ -149,6 +157,24 @@ class _Node:
                 print(line, flush=True)
         except (CannotTell, ProbeFailed) as error:
             print(f"disruption budgets cannot be read: {error}", flush=True)
+
+    def _end_with_uncordon(self, node: str, mark: str) -> None:
+        """Become a kubectl that takes the cordon with this mark back.
+
+        A program that is started now is asked to end by the supervisor at once. This process has been asked already,
+        and is not asked again whatever it becomes.
+        """
+        annotation = "/metadata/annotations/" + _kubernetes.ANNOTATION.replace("/", "~1")
+        steps = [
+            {"op": "test", "path": annotation, "value": mark},
+            {"op": "remove", "path": annotation},
+            {"op": "remove", "path": "/spec/unschedulable"},
+        ]
+        argv = self._cluster.argv("patch", "node", node, "--type=json", f"--patch={json.dumps(steps)}")
+        print(f"$ kubectl patch node {node} --type=json --patch={json.dumps(steps)}", flush=True)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        os.execvp(argv[0], argv)  # noqa: S606 - an argv, never a shell
 
     def _take_back(self) -> None:
         """Undo a cordon of ours that led to nothing; pods that were evicted run elsewhere by now."""
