@@ -96,8 +96,13 @@ def size_bytes(folder: Path) -> int:
         (("torch==2.9.1", "torchvision==0.24.1", "torchaudio==2.9.1"), "12.8"),
         (("torch==2.14.1", "torchvision"), "13.0"),
         (("sglang==0.5.23",), "13.0"),
+        # Each brings builds for several CUDA releases, or modules whose optional libraries are not there.
+        (
+            ("torch==2.14.1", "bitsandbytes==0.50.2", "cupy-cuda13x==14.2.0", "nixl==1.5.1", "jax[cuda13]==0.10.2"),
+            "13.0",
+        ),
     ],
-    ids=["torch-2.9.1", "torch-2.14.1", "sglang-0.5.23"],
+    ids=["torch-2.9.1", "torch-2.14.1", "sglang-0.5.23", "several-builds"],
 )
 def test_a_healthy_stack_raises_no_alarm(environment, judge, packages, cuda):
     venv = environment(*packages)
