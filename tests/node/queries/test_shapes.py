@@ -9,13 +9,21 @@ from pathlib import Path
 import pytest
 
 from stackplan.node import drains
-from tests.node.elf_files import elf_file
+from tests.node.elf_files import cache_file, elf_file
 
 FACTS = Path(__file__).parents[2] / "facts"
 SMI = """case "$1" in
   *compute-apps*) echo '41233, GPU-5c2b5f8e, python' ;;
   *) echo '0, GPU-5c2b5f8e, 580.95.05, 12.0, 97887, 0, Disabled, Enabled, NVIDIA B200' ;;
 esac"""
+
+# A stand-in for torch that has one GPU, on which nothing runs.
+ONE_GPU = """
+from types import SimpleNamespace
+__version__, version = "2.10.0", SimpleNamespace(cuda="12.8")
+cuda = SimpleNamespace(init=lambda: None, device_count=lambda: 1, get_device_name=lambda index: "NVIDIA B200",
+                       get_arch_list=lambda: ["sm_120"], get_device_capability=lambda index: (12, 0))
+"""
 
 
 def recorded() -> dict[str, list[object]]:
@@ -53,7 +61,7 @@ KUBERNETES = {
 
 
 @pytest.fixture
-def drained(tmp_path, monkeypatch):
+def drained(context, tmp_path, monkeypatch):
     """Put the record of a drain where the node program keeps it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     before = {"state": "IDLE", "base": "IDLE", "flags": [], "reason": None, "reason_user": None, "reason_since": None}
@@ -63,7 +71,11 @@ def drained(tmp_path, monkeypatch):
 @pytest.fixture
 def arguments(drained, environment, programs, root, tmp_path):
     environment.install("torch", "2.10.0", {"torch/_C.py": "def _cuda_getArchFlags(): return 'sm_120'\n"})
-    environment.write("torch/__init__.py", "import torch._C\n")
+    environment.write("torch/__init__.py", f"import torch._C\n{ONE_GPU}")
+    kernel = tmp_path / "home/.triton/cache" / ("0f" * 32) / "kernel.cubin"
+    kernel.parent.mkdir(parents=True)
+    kernel.touch()
+    os.utime(kernel, (1, 1))
     for name, size in (("nvidia-nccl-cu12", 0), ("nvidia-nccl-cu13", 7)):
         module = elf_file(["libnccl.so.2"], soname="libnccl.so.2")
         environment.write("nccl.so", module)
@@ -80,6 +92,12 @@ def arguments(drained, environment, programs, root, tmp_path):
     programs.write("systemctl", "printf 'Id=nv.service\\nLoadState=loaded\\nActiveState=active\\nSubState=running\\n'")
     (root / "proc/977/fd").mkdir(parents=True)
     (root / "proc/977/fd/3").symlink_to("/dev/nvidia0")
+    (root / "proc/977/maps").touch()
+    (root / "sys/module/nvidia").mkdir(parents=True)
+    (root / "sys/module/nvidia/version").write_text("580.95.05")
+    (root / "etc").mkdir()
+    (root / "etc/ld.so.cache").write_bytes(cache_file([("libcuda.so.1", "/usr/lib/libcuda.so.1")]))
+    (root / "lib/modules" / os.uname().release).mkdir(parents=True)
     (tmp_path / "content").touch()
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -88,12 +106,17 @@ def arguments(drained, environment, programs, root, tmp_path):
         "command": {"run": "true"},
         "cuda_libraries": environment.asked,
         "disk": {"path": str(tmp_path)},
+        "driver_parts": {},
         "distributions": environment.asked,
         "file": {"path": str(tmp_path / "content"), "content": True},
         "gpu_driver": {},
         "gpu_processes": {},
         "gpus": {},
         "http": {"url": f"http://127.0.0.1:{port}/"},
+        "kernel_caches": environment.asked,
+        "kernel_launch": {**environment.asked, "gpus": None},
+        "library": {"name": "libc.so.6", "path": "/", **environment.asked},
+        "link_end": {"path": "/usr/local/cuda"},
         "imports": {**environment.asked, "modules": ["torch"]},
         "kubernetes_node": {"node": "gpu-01"},
         "nvcc": {"path": str(programs.folder / "nvcc")},
@@ -102,6 +125,7 @@ def arguments(drained, environment, programs, root, tmp_path):
         "python_value": {**environment.asked, "expr": "1", "imports": []},
         "records": environment.asked,
         "service": {"name": "nv"},
+        "shell_cuda": {},
         "slurm_node": {"node": "gpu-01"},
         "sudo": {"user": "root"},
         "torch": environment.asked,

@@ -1,0 +1,326 @@
+"""The query `kernel_caches` and the task `clear_caches`, on small caches as the tools lay them out."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from stackplan.node.context import Context
+from stackplan.node.queries import _kernel_cache_places, _kernel_caches, kernel_caches
+from stackplan.node.tasks import clear_caches
+from tests.node.elf_files import elf_file
+
+HASH = "4XQ7" * 13
+HEX = "0f" * 32
+INSTALLED = 1_700_000_000
+OLD, NEW = INSTALLED - 3600, INSTALLED + 3600
+
+
+@pytest.fixture
+def home(tmp_path):
+    path = tmp_path / "home"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def stack(environment):
+    """Packages of CUDA 13 that were installed at INSTALLED."""
+    environment.install("torch", "2.11.0+cu130", {"torch/version.py": "__version__ = '2.11.0+cu130'\ncuda = '13.0'\n"})
+    for name, version in (("triton", "3.6.0"), ("flashinfer-python", "0.6.14"), ("vllm", "0.16.0")):
+        environment.install(name, version)
+    for path in environment.packages.glob("*.dist-info"):
+        for it in (*path.iterdir(), path):
+            os.utime(it, (INSTALLED, INSTALLED))
+    return environment
+
+
+@pytest.fixture
+def write(home):
+    def make(path, age, content=b"kernel"):
+        place = home / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+        os.utime(place, (age, age))
+        return place
+
+    return make
+
+
+@pytest.fixture
+def ask(home, stack, tmp_path):
+    def rows(**variables):
+        found = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TMPDIR": str(home / "tmp"), **variables}
+        told = kernel_caches.answer(stack.asked, Context(environment=found))
+        return told, {row["tool"]: row for row in told["caches"] if row["exists"]}
+
+    return rows
+
+
+def ninja(name):
+    return f"cflags = -DTORCH_EXTENSION_NAME={name}\n".encode()
+
+
+def test_each_tool_where_it_keeps_its_kernels(ask, write):
+    user = Context().user
+    for path in (
+        f".triton/cache/{HASH}/kernel.cubin",
+        ".cache/torch_extensions/py311_cu130/fused/fused.so",
+        f"tmp/torchinductor_{user}/ab/cabxyz.py",
+        f"tmp/torchinductor_{user}/triton/0/{HASH}/kernel.cubin",
+        ".cache/flashinfer/0.6.14/120f/cached_ops/sampling/sampling.so",
+        ".cache/vllm/torch_compile_cache/1517964802/rank_0_0/kernel.py",
+        ".deep_gemm/cache/kernel.gemm.0a1b/kernel.cubin",
+        f".tilelang/cache/{HEX}/kernel.so",
+    ):
+        write(path, OLD)
+    write(".cache/torch_extensions/py311_cu130/fused/build.ninja", OLD, ninja("fused"))
+    told, rows = ask()
+    assert told["complete"]
+    assert told["packages"] == {
+        "flashinfer-python": "0.6.14",
+        "torch": "2.11.0+cu130",
+        "triton": "3.6.0",
+        "vllm": "0.16.0",
+    }
+    assert {tool: row["stale_entries"] for tool, row in rows.items()} == {
+        "triton": 1,
+        "torch_extensions": 1,
+        "inductor": 2,
+        "flashinfer": 1,
+        "vllm": 1,
+        "deep_gemm": 1,
+        "tilelang": 1,
+    }
+    assert rows["deep_gemm"]["reasons"] == [{"why": "older than torch 2.11.0+cu130", "entries": 1}]
+
+
+def test_what_is_newer_than_its_packages_is_not_stale(ask, write):
+    write(f".triton/cache/{HASH}/kernel.cubin", NEW, b"0123456789")
+    write(f".triton/cache/{HASH}/kernel.json.lock", OLD)
+    _, rows = ask()
+    row = rows["triton"]
+    assert (row["entries"], row["files"], row["bytes"], row["stale_entries"]) == (1, 2, 16, 0)
+
+
+def test_one_old_file_makes_an_entry_stale(ask, write):
+    write(f".triton/cache/{HASH}/a.cubin", NEW)
+    write(f".triton/cache/{HASH}/deep/er/b.cubin", OLD)
+    row = ask()[1]["triton"]
+    assert (row["stale_entries"], row["stale_files"], row["stale_bytes"]) == (1, 2, 12)
+    assert row["examples"] == [f"{row['path']}/{HASH}"]
+
+
+def test_a_library_of_another_cuda_is_stale_however_new(ask, write):
+    built = ".cache/flashinfer/0.6.14/120f/cached_ops/sampling/sampling.so"
+    write(built, NEW, elf_file(["libcudart.so.12", "libc.so.6"]))
+    row = ask()[1]["flashinfer"]
+    assert row["reasons"] == [{"why": "needs libcudart.so.12, and torch is built for CUDA 13.0", "entries": 1}]
+    write(built, NEW, elf_file(["libcudart.so.13", "libcusparse.so.12"]))
+    assert ask()[1]["flashinfer"]["stale_entries"] == 0, "cuSPARSE 12 belongs to CUDA 13"
+
+
+def test_a_folder_that_says_another_cuda(ask, write):
+    write(".cache/torch_extensions/py311_cu128/fused/build.ninja", NEW, ninja("fused"))
+    row = ask()[1]["torch_extensions"]
+    assert row["reasons"] == [{"why": "built for CUDA 12, and torch is built for CUDA 13.0", "entries": 1}]
+
+
+@pytest.mark.parametrize(
+    ("variable", "case"),
+    [
+        ("TRITON_CACHE_DIR", ("kernels", f"kernels/{HASH}/k.cubin", "triton")),
+        ("TRITON_HOME", ("data", f"data/.triton/cache/{HEX}/k.cubin", "triton")),
+        ("TORCHINDUCTOR_CACHE_DIR", ("ind", "ind/ab/cabxyz.py", "inductor")),
+        ("FLASHINFER_WORKSPACE_BASE", ("fi", "fi/.cache/flashinfer/80_90/cached_ops/x.so", "flashinfer")),
+        ("XDG_CACHE_HOME", ("xdg", "xdg/vllm/torch_compile_cache/0a1b2c3d4e/k.py", "vllm")),
+        ("VLLM_CACHE_ROOT", ("v", "v/torch_compile_cache/0a1b2c3d4e/k.py", "vllm")),
+        ("DG_JIT_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
+        ("SGLANG_DG_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
+        ("SGLANG_CACHE_DIR", ("sgl", "sgl/deep_gemm/cache/kernel.x.1/kernel.cu", "deep_gemm")),
+        ("TILELANG_CACHE_DIR", ("tl", f"tl/{HEX}/kernel.so", "tilelang")),
+    ],
+)
+def test_a_variable_of_the_tool_leads_there(home, ask, write, variable, case):
+    value, path, tool = case
+    write(path, OLD)
+    _, rows = ask(**{variable: str(home / value)})
+    assert list(rows) == [tool]
+    assert rows[tool]["stale_entries"] == 1
+
+
+def test_an_extension_where_the_variable_says(home, ask, write):
+    write("ext/fused/build.ninja", OLD, ninja("fused"))
+    write("ext/another/build.ninja", OLD, b"rule cxx\n")
+    row = ask(TORCH_EXTENSIONS_DIR=str(home / "ext"))[1]["torch_extensions"]
+    assert (row["entries"], row["named_by"]) == (1, "TORCH_EXTENSIONS_DIR")
+
+
+def test_what_does_not_look_like_an_entry_is_no_cache(home, ask, write):
+    """Somebody sets every variable to a folder full of other things."""
+    for path in ("src/triton/python/setup.py", "src/de/words.txt", "src/cache/kernel.notes/text", f"src/{HASH[:-1]}/x"):
+        write(path, OLD)
+    write("src/fxgraph/README.md", OLD)
+    everything = ("TRITON_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TORCHINDUCTOR_CACHE_DIR", "DG_JIT_CACHE_DIR")
+    _, rows = ask(**dict.fromkeys((*everything, "TILELANG_CACHE_DIR"), str(home / "src")))
+    assert {tool: row["entries"] for tool, row in rows.items()} == {"triton": 0}
+    for variable in everything:
+        _, rows = ask(**{variable: str(home / "src")})
+        assert sum(row["entries"] for row in rows.values()) == 0, variable
+
+
+def test_links_are_not_followed(home, ask, write, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "sub").mkdir(parents=True)
+    (elsewhere / "precious").write_bytes(b"x" * 1000)
+    os.utime(elsewhere / "precious", (OLD, OLD))
+    write(f".triton/cache/{HASH}/k.cubin", NEW)
+    (home / ".triton/cache" / HASH / "out").symlink_to(elsewhere)
+    (home / ".triton/cache" / HEX).symlink_to(elsewhere)
+    row = ask()[1]["triton"]
+    assert (row["entries"], row["files"], row["stale_entries"]) == (1, 2, 0)
+    assert row["bytes"] < 1000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+def test_a_link_of_another_users_is_no_cache(home, ask, tmp_path, write):
+    target = tmp_path / "target"
+    shutil.copytree(write("x/ab/cabxyz.py", OLD).parents[1], target)
+    (home / "tmp").mkdir()
+    link = home / "tmp" / f"torchinductor_{Context().user}"
+    link.symlink_to(target)
+    os.chown(link, 65534, 65534, follow_symlinks=False)
+    row = ask()[1]["inductor"]
+    assert row["entries"] == 0
+    assert "it is a link of another user's" in row["fault"]
+
+
+def test_a_budget_that_is_spent(ask, write, monkeypatch):
+    for index in range(30):
+        write(f".triton/cache/{HASH[:-2]}{chr(65 + index // 6)}{chr(65 + index % 6)}/k.cubin", OLD)
+    monkeypatch.setattr(kernel_caches, "Budget", lambda: _kernel_caches.Budget(files=10))
+    told, rows = ask()
+    assert told["complete"] is False
+    assert 10 <= rows["triton"]["stale_entries"] <= 11
+    monkeypatch.setattr(kernel_caches, "Budget", lambda: _kernel_caches.Budget(seconds=0.0))
+    assert ask()[0]["complete"] is False
+
+
+def test_a_cache_that_cannot_be_looked_into(home, ask, refuse):
+    (home / ".triton").mkdir()
+    refuse(home / ".triton/cache")
+    row = ask()[1]["triton"]
+    assert "cannot be looked into: Too many levels" in row["fault"]
+
+
+def test_who_has_kernels_open(home, stack, write):
+    kernel = write(f".triton/cache/{HASH}/k.cubin", OLD)
+    waiting = "import sys; f = open(sys.argv[1]); print(flush=True); sys.stdin.read()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", waiting, str(kernel)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with process:
+        process.stdout.readline()
+        environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+        told = kernel_caches.answer({**stack.asked, "holders": True}, Context(environment=environment))
+        process.stdin.close()
+    assert (process.pid, "triton") in {(row["pid"], row["tool"]) for row in told["holders"]}
+
+
+def test_no_environment(context, tmp_path):
+    told = kernel_caches.answer({"venv": str(tmp_path / "none")}, context())
+    assert (told["exists"], told["caches"]) == (False, [])
+
+
+def test_a_path_of_a_variable_that_is_not_whole():
+    rows = _kernel_cache_places.caches({"TRITON_CACHE_DIR": "~/t", "DG_JIT_CACHE_DIR": "dg"}, "/home/ops", "ops")
+    assert {"/home/ops/t", "/home/ops/dg"} <= {row.path for row in rows}
+
+
+@pytest.fixture
+def passable(tmp_path):
+    """Let other users through the folders of the test, which are this user's alone."""
+    above = [path for path in (tmp_path, *tmp_path.parents) if path.stat().st_uid == os.geteuid()]
+    modes = {path: path.stat().st_mode for path in above}
+    for path, mode in modes.items():
+        path.chmod(mode | 0o011)
+    yield
+    for path, mode in modes.items():
+        path.chmod(mode)
+
+
+class TestClearing:
+    @pytest.fixture
+    def clear(self, home, stack, monkeypatch):
+        def perform(*, variables=None, **more):
+            monkeypatch.setenv("HOME", str(home))
+            monkeypatch.setenv("TMPDIR", str(home / "tmp"))
+            for name in list(os.environ):
+                if name.endswith(("_CACHE_DIR", "_CACHE_HOME", "_CACHE_ROOT")):
+                    monkeypatch.delenv(name)
+            for name, value in (variables or {}).items():
+                monkeypatch.setenv(name, value)
+            return clear_caches.perform({**stack.asked, "user": None, **more})
+
+        return perform
+
+    def test_what_is_stale_goes_and_nothing_else(self, home, clear, write, capsys, tmp_path):
+        outside = tmp_path / "outside"
+        outside.write_text("precious")
+        os.utime(outside, (OLD, OLD))
+        stale = write(f".triton/cache/{HASH}/k.cubin", OLD).parent
+        (stale / "link").symlink_to(outside)
+        (stale / "folder").symlink_to(tmp_path)
+        kept = [
+            write(f".triton/cache/{HEX}/k.cubin", NEW),
+            write(".triton/cache/notes.txt", OLD),
+            write(".triton/cache/mine/k.cubin", OLD),
+            write(".cache/flashinfer/cubins/x.cubin", OLD),
+            write(".cache/pip/http/x", OLD),
+        ]
+        assert clear() == 0
+        assert not stale.exists()
+        assert all(path.exists() for path in kept)
+        assert outside.read_text() == "precious"
+        assert f"triton: removed 1 entries of {home}/.triton/cache, 3 files" in capsys.readouterr().out
+
+    def test_again_there_is_nothing(self, clear, write, ask):
+        write(f".triton/cache/{HASH}/k.cubin", OLD)
+        assert clear() == 0
+        assert ask()[1]["triton"]["entries"] == 0
+        assert clear() == 0
+
+    def test_what_cannot_be_removed_is_told(self, clear, write, capsys, monkeypatch):
+        write(f".triton/cache/{HASH}/k.cubin", OLD)
+
+        def deny(path):
+            raise PermissionError(13, "Permission denied", path)
+
+        monkeypatch.setattr(shutil, "rmtree", deny)
+        assert clear() == 1
+        assert f"{HASH} is not removed: Permission denied" in capsys.readouterr().out
+
+    def test_an_environment_that_says_nothing(self, clear, tmp_path, capsys, stack):
+        (stack.packages / "torch/version.py").write_text("nothing\n")
+        assert clear() == 1
+        assert "what is stale is not known" in capsys.readouterr().out
+
+    def test_no_such_user(self, clear, capsys):
+        assert clear(user="nobody-of-that-name") == 1
+        assert "there is no user `nobody-of-that-name` on this node" in capsys.readouterr().out
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+    def test_another_users_kernels_go_as_that_user(self, clear, write, stack, passable):
+        # The interpreter of the tests may be out of that user's reach; here it only has to be there.
+        (stack.path / "bin/python").unlink()
+        (stack.path / "bin/python").symlink_to("/bin/sh")
+        mine, theirs = write(f"theirs/{HASH}/k.cubin", OLD), write(f"theirs/{HEX}/k.cubin", OLD)
+        for path in (theirs, theirs.parent, theirs.parents[1]):
+            os.chown(path, 65534, 65534)
+        mine.parent.chmod(0o755)
+        variables = {"TRITON_CACHE_DIR": str(theirs.parents[1])}
+        assert clear(variables=variables, user="nobody") == 1, "what is root's in it is not removed"
+        assert not theirs.exists()
+        assert mine.exists()
