@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Self
 
 from packaging.utils import InvalidName, canonicalize_name
@@ -36,7 +37,10 @@ class SameBuild(ConditionKind):
 
     @classmethod
     def read(cls, arguments: Arguments) -> Self:
-        packages = tuple(dict.fromkeys(_name(arguments, name) for name in arguments.texts("packages")))
+        by_name = {
+            canonicalize_name(name): name for name in map(partial(_name, arguments), arguments.texts("packages"))
+        }
+        packages = tuple(by_name.values())
         if len(packages) < 2:
             expected = "the packages of a family, such as [torch, torchvision, torchaudio]"
             raise arguments.invalid("packages", "`packages` names fewer than two packages", expected=expected)

@@ -17,8 +17,8 @@ from stackplan.node.queries import _library_store
 from stackplan.node.queries.distributions import metadata_folders, named_by_folder
 
 # A RECORD of 60,000 lines is searched for its libraries in milliseconds; split into fields it would take a second.
-_LINE = re.compile(r"^([^\",\r\n]+\.so(?:\.\d+)*),[^,\r\n]*,(\d*)\r?$", re.MULTILINE)
-_QUOTED = re.compile(r"^\".*\.so(?:\.\d+)*\",[^\r\n]*$", re.MULTILINE)
+_LINE = re.compile(r"^([^\",\r\n\0]+\.so(?:\.\d+)*),[^,\r\n]*,(\d*)\r?$", re.MULTILINE)
+_QUOTED = re.compile(r"^\"[^\r\n\0]*\.so(?:\.\d+)*\",[^\r\n]*$", re.MULTILINE)
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 
 
@@ -99,7 +99,7 @@ class Libraries:
             del self.by_path[library.path]
             return None
         except OSError as error:
-            self.unreadable.append(f"{library.recorded}: {error.strerror}")
+            self.unreadable.append(shown(f"{library.recorded}: {error.strerror}"))
             return None
         row = before.get(library.recorded)
         if row is not None and row[:2] == [status.st_size, status.st_mtime_ns]:
@@ -111,7 +111,7 @@ class Libraries:
         except elf.NotElf:
             library.elf = None
         except OSError as error:
-            self.unreadable.append(f"{library.recorded}: {error.strerror}")
+            self.unreadable.append(shown(f"{library.recorded}: {error.strerror}"))
             return None
         return [status.st_size, status.st_mtime_ns, None if library.elf is None else library.elf.plain()]
 
@@ -127,7 +127,7 @@ def _installed(site_packages: str) -> Iterator[Installed]:
         except FileNotFoundError:
             pass
         except OSError as error:
-            found.fault = f"{folder}/RECORD: {error.strerror}"
+            found.fault = shown(f"{folder}/RECORD: {error.strerror}")
         else:
             found.digest = hashlib.sha256(raw).hexdigest()
             found.recorded = dict(recorded_libraries(raw.decode("utf-8", "surrogateescape")))
@@ -144,3 +144,8 @@ def recorded_libraries(text: str) -> Iterator[tuple[str, int | None]]:
         row = next(csv.reader([line]), [])
         if len(row) == 3 and _LIBRARY.search(row[0]):
             yield row[0], int(row[2]) if row[2].isdigit() else None
+
+
+def shown(path: str) -> str:
+    """Return a path as it can be told: bytes that are no UTF-8 are replaced."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -25,9 +25,10 @@ from typing import Any
 from stackplan.node import elf, loader
 from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries import _environment
-from stackplan.node.queries._installed_libraries import Installed, Libraries, Library
+from stackplan.node.queries._installed_libraries import Installed, Libraries, Library, shown
 
 SHOWN = 5
+MOST_LENT = 64
 CUDA = re.compile(
     r"lib(?:cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cutensor|cufile|cupti|nvrtc|nvJitLink|nvjpeg|nvfatbin"
     r"|nvblas|nvshmem|npp|nccl)[^/]*\.so\.\d[^/]*$"
@@ -47,7 +48,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     rows = [_row(it, imports) for it in libraries.distributions]
     return dict(
         environment.answer(),
-        library_path=library_path,
+        library_path=shown(library_path),
         files=len(libraries.by_path),
         distributions=[row for row in rows if row["needs"] or row["provides"] or row["overwritten"]],
         unreadable=libraries.unreadable[:SHOWN],
@@ -95,6 +96,7 @@ class Imports:
                 continue
             self.loaded.add(library.path)
             own = loader.folders(library.path, library.elf) if library.elf.before_environment else ()
+            lent = tuple(dict.fromkeys((*own, *inherited)))[:MOST_LENT]
             for name in library.elf.needed:
                 # What is neither CUDA's nor in the environment leads to no library of interest.
                 if name not in self._named and not CUDA.match(name):
@@ -106,7 +108,7 @@ class Imports:
                 if hold:
                     self._held.setdefault(name, path)
                 if path in self.libraries.by_path:
-                    waiting.append((self.libraries.by_path[path], (*own, *inherited)))
+                    waiting.append((self.libraries.by_path[path], lent))
 
     def _where(self, name: str, library: Library, file: elf.Elf, inherited: tuple[str, ...]) -> str | None:
         """Return where a library comes from: loaded already, found by the loader, or opened by a package's own code.
@@ -143,7 +145,7 @@ def _row(distribution: Installed, imports: Imports) -> dict[str, Any]:
         if library is None or library.elf is None:
             continue
         if library.owner is not distribution:
-            overwritten.append({"path": _shown(recorded), "by": library.owner.name})
+            overwritten.append({"path": shown(recorded), "by": shown(library.owner.name)})
             continue
         loaded = library.path in imports.loaded
         soname = library.elf.soname or ""
@@ -152,17 +154,17 @@ def _row(distribution: Installed, imports: Imports) -> dict[str, Any]:
         for name in filter(CUDA.match, library.elf.needed):
             _count(needs.setdefault(name, _need(name)), library, imports.found.get((library.path, name)), loaded=loaded)
     return {
-        "name": distribution.name,
-        "version": distribution.version,
-        "folder": distribution.folder,
+        "name": shown(distribution.name),
+        "version": shown(distribution.version),
+        "folder": shown(distribution.folder),
         "needs": [needs[name] for name in sorted(needs)],
-        "provides": [{"library": name, "loaded": provides[name]} for name in sorted(provides)],
+        "provides": [{"library": shown(name), "loaded": provides[name]} for name in sorted(provides)],
         "overwritten": overwritten,
     }
 
 
 def _need(name: str) -> dict[str, Any]:
-    return {"library": _shown(name), "loaded": 0, "idle": 0, "missing": 0, "first": [], "found": []}
+    return {"library": shown(name), "loaded": 0, "idle": 0, "missing": 0, "first": [], "found": []}
 
 
 def _count(need: dict[str, Any], library: Library, found: str | None, *, loaded: bool) -> None:
@@ -170,12 +172,8 @@ def _count(need: dict[str, Any], library: Library, found: str | None, *, loaded:
     if not loaded:
         return
     if len(need["first"]) < SHOWN:
-        need["first"].append(_shown(library.recorded))
+        need["first"].append(shown(library.recorded))
     if found is None:
         need["missing"] += 1
-    elif len(need["found"]) < SHOWN and _shown(found) not in need["found"]:
-        need["found"].append(_shown(found))
-
-
-def _shown(path: str) -> str:
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    elif len(need["found"]) < SHOWN and shown(found) not in need["found"]:
+        need["found"].append(shown(found))

@@ -258,3 +258,14 @@ def test_a_folder_that_may_not_be_looked_into_is_a_failure(context, environment,
 def test_a_record_is_searched_for_its_libraries():
     text = 'a/b.so,sha256=x,12\r\na/c.so.12.8,,\n"a/d,e.so",sha256=y,7\na/f.py,sha256=z,3\na/g.so.py,,1\n'
     assert dict(recorded_libraries(text)) == {"a/b.so": 12, "a/c.so.12.8": None, "a/d,e.so": 7}
+
+
+def test_paths_that_are_no_text_and_lines_that_are_no_paths_are_told_or_left_out(wheel, ask, environment):
+    wheel("odd", "1.0", {})
+    content = elf_file(["libcudart.so.12"])
+    environment.write(os.fsdecode(b"odd/\xff_C.so"), content)
+    lines = b'odd/\xff_C.so,,%d\nodd/\0.so,,1\n"odd/\0",x.so",,1\n../../../../../../../../etc/x.so,,1\n/etc/y.so,,1\n'
+    (environment.packages / "odd-1.0.dist-info/RECORD").write_bytes(lines % len(content))
+    told = ask()
+    assert told["files"] == 1
+    assert needs(told["by_name"]["odd"]) == {"libcudart.so.12": {"loaded": 0, "idle": 1, "missing": 0}}
