@@ -13,6 +13,7 @@ from stackplan.actions._toolkit_forecast import installed_answers
 from stackplan.actions.download import read_sha256
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State, differences
+from stackplan.model.concern import Concern, Matter
 from stackplan.model.condition import Condition
 from stackplan.model.debian_package import DPKG_QUERY, dpkg_state
 from stackplan.model.diagnosis import Diagnosis, Invalid
@@ -77,6 +78,9 @@ class CudaToolkit(ActionKind):
 
     def describe(self) -> str:
         return f"install the CUDA {self.version} toolkit into {self.prefix}"
+
+    def concerns(self) -> tuple[Concern, ...]:
+        return Concern(Matter.TOOLKIT, self.prefix, changed=True), Concern(Matter.PROGRAM, "nvcc")
 
     def queries(self) -> tuple[Query, ...]:
         apt = (DPKG_QUERY,) if self.method is Method.APT else ()

@@ -15,6 +15,7 @@ from stackplan.actions._target import told
 from stackplan.actions._wishes import Installer, Wishes, read_wishes
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State, differences
+from stackplan.model.concern import Concern, Matter
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.distribution import distributions_query, package_state
@@ -139,6 +140,15 @@ class PythonPackages(ActionKind):
         uv, python = node.get("uv"), environment.get("python_version")
         found = {"uv": str(uv.get("version")) if isinstance(uv, dict) else "none"} if node else {}
         return found | ({f"Python in {self.wishes.venv}": str(python)} if python is not None else {})
+
+    def concerns(self) -> tuple[Concern, ...]:
+        wishes = self.wishes
+        changed = Concern(Matter.ENVIRONMENT, wishes.venv, changed=True)
+        if wishes.installer is Installer.PIP:
+            # pip is started as a module of the environment, wherever the search path leads.
+            return (changed, Concern(Matter.SETTINGS, "pip")) if wishes.inherit_config else (changed,)
+        program = Concern(Matter.PROGRAM, "uv")
+        return (changed, program, Concern(Matter.SETTINGS, "uv")) if wishes.inherit_config else (changed, program)
 
     def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
         answer = facts[self._installer_query()]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from stackplan.actions._invocation import Invocation, Word, words
 from stackplan.model.arguments import Arguments
+from stackplan.model.concern import Concern, named
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query
 from stackplan.model.job import Exited, Job
@@ -74,6 +75,9 @@ class Run(ActionKind):
 
     def queries(self) -> tuple[Query, ...]:
         return ()
+
+    def concerns(self) -> tuple[Concern, ...]:
+        return named(" ".join(self.argv) if self.script is None else reveal(self.script))
 
     def job(self, facts: Facts) -> Job:  # noqa: ARG002 - it depends on nothing
         return Job((self._invocation().stage(),))

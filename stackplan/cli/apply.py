@@ -17,7 +17,7 @@ from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.progress import progress
 from stackplan.cli.saved import prepare_saved
 from stackplan.cli.saving import plan_to_keep
-from stackplan.cli.selection import Selection, reconnect_option, selection_options, step_options
+from stackplan.cli.selection import Selection, audit_option, reconnect_option, selection_options, step_options
 from stackplan.cli.variables import variables_of
 from stackplan.engine.apply import Setting, apply
 from stackplan.engine.clock import SystemClock
@@ -44,6 +44,7 @@ class Order:
     first: str | None
     form: str
     yes: bool
+    audit: bool
     reconnect_s: float
 
 
@@ -52,6 +53,7 @@ class Order:
 @selection_options
 @step_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
+@audit_option
 @reconnect_option
 @form_option("text", "json")
 def command(playbook: str, **order: Any) -> int:
@@ -74,7 +76,7 @@ def command(playbook: str, **order: Any) -> int:
     prepared = prepare(playbook, asked.selection, asked.only, asked.first, files=files)
     chosen = Chosen(only=asked.only, first=asked.first)
     prepared = replace(prepared, plan=plan_to_keep(prepared, files, chosen, SystemClock().now()))
-    return _go_ahead(prepared, _planned(prepared, asked.selection), asked)
+    return _go_ahead(prepared, _planned(prepared, asked), asked)
 
 
 def _apply_plan(path: Path, asked: Order) -> int:
@@ -83,7 +85,8 @@ def _apply_plan(path: Path, asked: Order) -> int:
     if (refusal := recheck_renderings(prepared.targets)) is not None:
         return end(refusal, asked.form)
     prepared.say_that_nodes_are_asked()
-    survey = prepared.survey(asked.selection.parallel)
+    # Nothing that a saved plan rests on comes from an audit, and whoever made the plan was shown it.
+    survey = prepared.survey(asked.selection.parallel, audit=False)
     plans = node_plans(prepared.targets, prepared.connect, survey)
     planned = plan_report(prepared.targets, plans, survey)
     if (refusal := recheck(prepared.targets, plans) or failing(planned)) is not None:
@@ -112,9 +115,9 @@ def _nobody_to_ask() -> Diagnosis:
     )
 
 
-def _planned(prepared: Prepared, selection: Selection) -> Report:
+def _planned(prepared: Prepared, asked: Order) -> Report:
     prepared.say_that_nodes_are_asked()
-    survey = prepared.survey(selection.parallel)
+    survey = prepared.survey(asked.selection.parallel, audit=asked.audit)
     return plan(prepared.targets, prepared.connect, survey)
 
 

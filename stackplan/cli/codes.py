@@ -3,14 +3,8 @@
 A code never changes its meaning. A test holds this list and the codes that are raised anywhere to each other.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    summary: str
-    text: str
-
+from stackplan.cli.audit_codes import AUDIT_CODES
+from stackplan.cli.code import Code
 
 CODES: dict[str, Code] = {
     "SP201": Code(
@@ -230,4 +224,5 @@ CODES: dict[str, Code] = {
         "`kubeconfig` whose user may get and patch nodes, list pods, and create pods/eviction; the step that uncordons "
         "needs it too.",
     ),
+    **AUDIT_CODES,
 }

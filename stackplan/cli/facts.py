@@ -7,7 +7,7 @@ import click
 from stackplan.cli.failure import BUG, INTERRUPTED, UNREACHABLE
 from stackplan.cli.output import result, say
 from stackplan.cli.preparation import prepare
-from stackplan.cli.selection import Selection, selection_options
+from stackplan.cli.selection import Selection, audit_option, selection_options
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bug import Bug
 from stackplan.engine.gather import record
@@ -18,6 +18,7 @@ from stackplan.reports.safe import safe, safe_paragraphs
 @click.command("facts")
 @click.argument("playbook")
 @selection_options
+@audit_option
 @click.option(
     "-o",
     "--output",
@@ -27,11 +28,11 @@ from stackplan.reports.safe import safe, safe_paragraphs
     metavar="DIR",
     help="Where to write a file for each node.",
 )
-def command(playbook: str, selection: Selection, folder: Path) -> int:
+def command(*, playbook: str, selection: Selection, folder: Path, audit: bool) -> int:
     """Record what PLAYBOOK asks of each node, a file a node; `stackplan plan --facts DIR` plans on them."""
     prepared = prepare(playbook, selection)
     prepared.say_that_nodes_are_asked()
-    survey = prepared.survey(selection.parallel)
+    survey = prepared.survey(selection.parallel, audit=audit)
     status = 0
     for node, found in record(prepared.targets, prepared.connect, survey, folder).items():
         if isinstance(found, Path):

@@ -11,7 +11,7 @@ from stackplan.cli.ending import end
 from stackplan.cli.output import form_option, say
 from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.saving import plan_to_save
-from stackplan.cli.selection import Selection, selection_options, step_options
+from stackplan.cli.selection import Selection, audit_option, selection_options, step_options
 from stackplan.cli.variables import with_variables
 from stackplan.engine.consult import Survey
 from stackplan.engine.facts_folder import RecordedNode, nothing_recorded, read_recorded, remarks
@@ -42,6 +42,7 @@ from stackplan.model.report import Report
     metavar="FILE",
     help="Save the plan, for `stackplan apply FILE`.",
 )
+@audit_option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit status 5 when there is something to change.")
 @form_option("text", "markdown", "json")
 def command(
@@ -52,6 +53,7 @@ def command(
     first: str | None,
     facts: Path | None,
     output: Path | None,
+    audit: bool,
     form: str,
     detailed_exitcode: bool,
 ) -> int:
@@ -62,7 +64,7 @@ def command(
     # Recorded facts answer no question that holds a secret, so that none has to be there to plan on them.
     secrets = None if facts is None else Withheld()
     prepared = prepare(playbook, selection, only, first, secrets=secrets, files=files)
-    survey = prepared.survey(selection.parallel)
+    survey = prepared.survey(selection.parallel, audit=audit)
     if facts is not None:
         report = _plan_recorded(prepared, read_recorded(facts), survey, narrowed=bool(selection.limit))
         return end(with_variables(report, prepared), form, detailed=detailed_exitcode)

@@ -52,9 +52,15 @@ class Prepared:
         """Tell whoever waits at a terminal what is being waited for."""
         say_on_terminal(f"Asking {counted(len(self.targets), 'node')}…")
 
-    def survey(self, parallel: int) -> Survey:
+    def survey(self, parallel: int, *, audit: bool = True) -> Survey:
         """Return how these nodes are looked at; of an answer that takes long a line is said, in logs too."""
-        return Survey(redactor=self.redactor, clock=SystemClock(), parallel=parallel, on_waiting=_say_what_is_awaited)
+        return Survey(
+            redactor=self.redactor,
+            clock=SystemClock(),
+            parallel=parallel,
+            audit=audit,
+            on_waiting=_say_what_is_awaited,
+        )
 
 
 def _say_what_is_awaited(node: str, what: str, seconds: float) -> None:

@@ -78,6 +78,12 @@ def step_options(function: Command) -> Command:
     return only(first(function))
 
 
+def audit_option(function: Command) -> Command:
+    """Give a command `--no-audit`, as `audit`."""
+    words = "Start no shell of the node's user and look at no settings of the node beside what the playbook asks."
+    return click.option("--no-audit", "audit", flag_value=False, default=True, help=words)(function)
+
+
 def _duration(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
     try:
         return duration_s(value)

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from stackplan.conditions._answers import mapping, matching, one_line, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
+from stackplan.model.concern import Concern, Matter, named
 from stackplan.model.facts import Facts, Plain, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
@@ -72,6 +73,10 @@ class Command(ConditionKind):
             if matcher is not None and parts[0].held:
                 parts.append(self._printed(stream, matcher, told))
         return conjunction(text, tuple(parts))
+
+    def concerns(self) -> tuple[Concern, ...]:
+        # It looks only: what an installer would be told to install does not matter to it.
+        return tuple(it for it in named(self.run or shlex.join(self.argv)) if it.matter is Matter.PROGRAM)
 
     def state(self, facts: Facts) -> State:
         told = mapping(facts[self._query])

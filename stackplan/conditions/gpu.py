@@ -10,6 +10,7 @@ from stackplan.conditions._answers import listed, mapping, rows, unanswered
 from stackplan.conditions._gpu_statement import Row, Statement, matched, roomy, sound, switched
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
 from stackplan.model.arguments import Arguments
+from stackplan.model.concern import Concern, Matter
 from stackplan.model.facts import Facts, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
@@ -70,6 +71,9 @@ class Gpu(ConditionKind):
             self.processes and "no process on the GPUs",
         )
         return ", ".join(part for part in stated if part)
+
+    def concerns(self) -> tuple[Concern, ...]:
+        return (Concern(Matter.PROGRAM, "nvidia-smi"),)
 
     def queries(self) -> tuple[Query, ...]:
         asked = ((_GPUS, self._asks_rows), (_DRIVER, self.driver is not None), (_PROCESSES, self.processes))

@@ -9,6 +9,7 @@ from stackplan.conditions._release import release_matches
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
+from stackplan.model.concern import Concern, Matter
 from stackplan.model.facts import Facts, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
@@ -87,6 +88,10 @@ class Nvcc(ConditionKind):
         if version is None:
             return unknown(stated, why="its full version is not foretold", expected=self.version.text)
         return version_verdict(stated, self.version, version, evidence)
+
+    def concerns(self) -> tuple[Concern, ...]:
+        toolkit = () if self.prefix is None else (Concern(Matter.TOOLKIT, self.prefix),)
+        return (*toolkit, Concern(Matter.PROGRAM, "nvcc"))
 
     @property
     def _where(self) -> str:

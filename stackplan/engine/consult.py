@@ -25,13 +25,14 @@ T = TypeVar("T")
 class Survey:
     """How nodes are looked at: what may not be seen, the time, how many at once.
 
-    `on_waiting` hears, from any thread, of a node whose answer takes long, what is waited for, and since how many
-    seconds.
+    `audit` False: a plan does not look at the shells and settings of the nodes. `on_waiting` hears, from any thread,
+    of a node whose answer takes long, what is waited for, and since how many seconds.
     """
 
     redactor: Redactor
     clock: Clock
     parallel: int = 10
+    audit: bool = True
     on_waiting: Callable[[str, str, float], None] | None = None
 
 

@@ -36,7 +36,11 @@ def node_plans(targets: Sequence[Target], connect: Connect, survey: Survey) -> d
 
     def work(target: Target, session: NodeSession) -> NodePlan:
         told: Planner | NodePlan = Planner(
-            node=target.node.name, playbook=target.playbook, origin=Origin.LIVE, taken=survey.clock.now()
+            node=target.node.name,
+            playbook=target.playbook,
+            origin=Origin.LIVE,
+            taken=survey.clock.now(),
+            audit=survey.audit,
         )
         while isinstance(told, Planner):
             told = told.tell(_ask(told, session, survey))
@@ -74,7 +78,14 @@ def plan_recorded(
         if memo is None:
             memo = Memo()
             memos = [(playbook, memo), *memos[: _KEPT - 1]]
-        planner = Planner(node=name, playbook=playbook, origin=Origin.RECORDED, taken=facts.taken, memo=memo)
+        planner = Planner(
+            node=name,
+            playbook=playbook,
+            origin=Origin.RECORDED,
+            taken=facts.taken,
+            memo=memo,
+            audit=survey.audit,
+        )
         plans[name] = drive(planner, partial(recorded_answers, facts))
     return plan_report(targets, plans, survey, notes)
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from stackplan.audit.subject import Subject
+from stackplan.engine.audit import findings, subjects
 from stackplan.engine.bind import BoundPlaybook, BoundStep, unique
 from stackplan.engine.course import Course, StepPlan
 from stackplan.engine.headline import headline, traits
@@ -16,6 +18,7 @@ from stackplan.engine.memo import Memo
 from stackplan.engine.outlook import Outlook, begin
 from stackplan.engine.prove import Proof, answered, condition_reports, summed
 from stackplan.engine.wording import unmet_text
+from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Origin, Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, StepReport
@@ -39,7 +42,8 @@ class Planner:
     """The plan of one node in the making. `origin` and `taken` say where the answers come from.
 
     `course` is None before the first answers. `dry_runs` are those of the first steps, as many as were asked for;
-    `pending` are those that it waits for. Planners of the same playbook that take turns may share a `memo`.
+    `pending` are those that it waits for. Planners of the same playbook that take turns may share a `memo`. `audit`
+    False leaves the shells and settings of the node alone.
     """
 
     node: str
@@ -50,12 +54,28 @@ class Planner:
     dry_runs: tuple[tuple[Query, ...], ...] = ()
     pending: tuple[Query, ...] = ()
     memo: Memo = field(default_factory=Memo, compare=False, repr=False)
+    audit: bool = True
 
     def asks(self) -> tuple[Query, ...]:
         """Return what has to be known next; possibly nothing, for a playbook that asks nothing."""
         if self.course is not None:
             return self.pending
-        return self.memo.recall("queries", self.playbook, (), lambda: self.playbook.queries)
+        queries = self.memo.recall("queries", self.playbook, (), lambda: self.playbook.queries)
+        # Last, so that a profile that takes long holds up no other answer.
+        return (*queries, *(it.query for it in self._audited))
+
+    @property
+    def _audited(self) -> tuple[Subject, ...]:
+        return self.memo.recall("subjects", self.playbook, (), partial(subjects, self.playbook)) if self.audit else ()
+
+    def _findings(self, outlook: Outlook, *, resting: bool) -> tuple[Diagnosis, ...]:
+        """Return what the audit shows; where nothing would run, nothing that matters to a change alone."""
+        audited = self._audited
+        if resting:
+            audited = self.memo.recall(
+                "subjects at rest", self.playbook, (), lambda: tuple(it.at_rest for it in audited)
+            )
+        return findings(audited, outlook)
 
     @property
     def awaited(self) -> str:
@@ -116,6 +136,7 @@ class Planner:
             summary=outlook.recall_now("headline", self.playbook, partial(headline, self.playbook)),
             message=unmet_text(unproven) if barred else None if failing is None else failing.message,
             preconditions=condition_reports(Phase.PRE, preconditions),
+            diagnoses=self._findings(outlook, resting=resting),
             traits=traits(self.playbook, outlook),
         )
 

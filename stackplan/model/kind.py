@@ -16,6 +16,7 @@ from typing import ClassVar, Self
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Change, State
+from stackplan.model.concern import Concern, environments
 from stackplan.model.condition import Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Query, Unknown
@@ -66,6 +67,10 @@ class ConditionKind(ABC):
     def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
         """Return what of these facts may set nodes apart, by a name that is the same on every node ("driver")."""
         return {}
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """Return what of the node it rests on, for the audit of a plan: the environments that it asks about."""
+        return environments(query.arguments for query in self.queries())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +176,10 @@ class ActionKind(ABC):
     def traits(self, facts: Facts) -> Mapping[str, str]:  # noqa: ARG002 - a default
         """Return what of these facts may set nodes apart, by a name that is the same on every node ("uv")."""
         return {}
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """Return what of the node's environment it changes or rests on, for the audit of a plan."""
+        return ()
 
     def implied(self) -> tuple[Condition, ...]:
         """Return postconditions that this kind brings along by itself."""

@@ -147,10 +147,12 @@ class Context:
         cwd: str | None = None,
         limit: int = SIZE_LIMIT,
         descriptors: Iterable[int] = (),
+        program: str | None = None,
     ) -> Ran:
         """Run a command to its end, without a terminal, in a process group of its own, and return how it ended.
 
-        `environment` is laid over that of the login; `descriptors` are inherited under their numbers. Raise
+        `environment` is laid over that of the login; `descriptors` are inherited under their numbers; `program` is
+        started in place of the first word, which it is then called by. Raise
         CannotTell when there is no such program, ProbeFailed when it cannot be started or runs longer than `timeout_s`;
         its whole process group is then killed.
         """
@@ -161,6 +163,7 @@ class Context:
             try:
                 process = subprocess.Popen(
                     words,
+                    executable=program,
                     stdin=source,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,

@@ -1,0 +1,1 @@
+"""One file a finding, each with `find(told, subject)`; `stackplan.audit.audit` finds them by their place."""

@@ -1,0 +1,125 @@
+"""Who runs from a Python environment: processes that have its files mapped, and systemd's units.
+
+Of processes no numbers are told: names, users and units are the same on nodes that are the same. Processes of others
+can be seen by root alone.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import shlex
+import time
+from typing import Any, Iterable, Mapping
+
+from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.queries._audited_environment import owner
+
+LOOKING_S = 0.5
+SYSTEMD_S = 3.0
+MOST_MAPS = 4 * 1024 * 1024
+MOST_UNITS = 20
+_PROPERTIES = "Id,ActiveState,User,Environment,EnvironmentFiles,ExecStart"
+_UNIT = re.compile(r"/([^/\n]+\.service)(?:/|$)", re.MULTILINE)
+_OPTIONAL = re.compile(r" \(ignore_errors=\w+\)$")
+
+
+def processes(venvs: Mapping[str, str], context: Context) -> list[dict[str, Any]]:
+    """Return what runs from the environments, given as the playbook writes them and by where they really are."""
+    found: collections.Counter[tuple[str, str, str, str]] = collections.Counter()
+    until = time.monotonic() + LOOKING_S
+    proc = context.rooted("/proc")
+    ours = {os.getpid(), os.getppid()} if context.root == "/" else set()
+    for pid in sorted((int(it) for it in os.listdir(proc) if it.isdigit()), reverse=True):
+        if time.monotonic() > until:
+            break
+        if pid in ours:
+            continue
+        for venv in _used(f"{proc}/{pid}", venvs):
+            unit = _UNIT.search(_read(f"{proc}/{pid}/cgroup").decode("utf-8", "replace"))
+            name = _read(f"{proc}/{pid}/comm").decode("utf-8", "replace").strip()
+            found[venv, name, owner(f"{proc}/{pid}") or "", unit.group(1) if unit else ""] += 1
+    return [
+        {"venv": venv, "name": name, "user": user, "unit": unit or None, "count": count}
+        for (venv, name, user, unit), count in sorted(found.items())
+    ]
+
+
+def _used(process: str, venvs: Mapping[str, str]) -> list[str]:
+    if not _read(f"{process}/cmdline"):
+        # The kernel's own threads have neither words nor files.
+        return []
+    maps = _read(f"{process}/maps")
+    return [venv for venv, path in venvs.items() if f"{path}/".encode("utf-8", "surrogateescape") in maps]
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(MOST_MAPS)
+    except OSError:
+        return b""
+
+
+def services(places: Iterable[str], running: Iterable[str | None], context: Context) -> list[dict[str, Any]]:
+    """Return the units that name one of `places`, or that own one of the `running` processes, with their variables.
+
+    Raise CannotTell where systemd does not run.
+    """
+    if context.which("systemctl") is None:
+        raise CannotTell("there is no systemd on this node")
+    ran = context.run(["systemctl", "show", f"--property={_PROPERTIES}", "--", "*.service"], timeout_s=SYSTEMD_S)
+    if ran.exit_code != 0:
+        raise CannotTell(f"systemctl show ended with exit status {ran.exit_code}")
+    marks = [f"{place}/" for place in places]
+    owners = {it for it in running if it}
+    found = []
+    for block in ran.text().split("\n\n"):
+        unit = _properties(block)
+        started = " ".join([*unit["ExecStart"], *unit["Environment"]])
+        name = "".join(unit["Id"][:1])
+        if name and (name in owners or any(mark in started for mark in marks)):
+            found.append(
+                {
+                    "unit": name,
+                    "active": unit["ActiveState"][:1] == ["active"],
+                    "user": "".join(unit["User"][:1]) or "root",
+                    "variables": _variables(unit, context),
+                }
+            )
+    return sorted(found, key=lambda it: str(it["unit"]))[:MOST_UNITS]
+
+
+def _properties(block: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    for line in block.splitlines():
+        name, equals, value = line.partition("=")
+        if equals and value:
+            found[name].append(value)
+    return found
+
+
+def _variables(unit: dict[str, list[str]], context: Context) -> dict[str, str]:
+    """Return the variables of a unit as it gets them: those of its files go before those that it writes itself."""
+    found = dict(_assignments(" ".join(unit["Environment"])))
+    for file in unit["EnvironmentFiles"]:
+        try:
+            content = context.read(_OPTIONAL.sub("", file), 256 * 1024).decode("utf-8", "surrogateescape")
+        except (FileNotFoundError, ProbeFailed):
+            continue
+        for line in content.splitlines():
+            if not line.lstrip().startswith(("#", ";")):
+                found.update(_assignments(line))
+    return found
+
+
+def _assignments(line: str) -> Iterable[tuple[str, str]]:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name.isidentifier():
+            yield name, value
