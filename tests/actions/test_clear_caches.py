@@ -1,0 +1,142 @@
+"""`clear_caches`: what is refused, what the node is told, what is foretold and stated. What it removes: tests/node."""
+
+import pytest
+
+from stackplan.actions.clear_caches import KIND
+from stackplan.conditions.no_stale_caches import KIND as NO_STALE_CACHES
+from stackplan.model.change import Change
+from stackplan.model.diagnosis import Invalid, Severity
+from stackplan.model.facts import Failed, Known, Query, Unknown
+from stackplan.model.kind import CannotAct
+from stackplan.model.verdict import Status
+
+ROW = {
+    "tool": "triton",
+    "path": "/home/ops/.triton/cache",
+    "named_by": None,
+    "exists": True,
+    "fault": None,
+    "entries": 340,
+    "files": 2720,
+    "bytes": 1288490188,
+    "reasons": [{"why": "older than torch 2.11.0+cu130", "entries": 312}],
+    "examples": ["/home/ops/.triton/cache/4XQ"],
+    "stale_entries": 312,
+    "stale_files": 2496,
+    "stale_bytes": 1181116006,
+}
+ALL_STALE = {**ROW, "tool": "vllm", "path": "/v", "entries": 2, "files": 9, "bytes": 4096}
+ALL_STALE |= {"stale_entries": 2, "stale_files": 9, "stale_bytes": 4096}
+TOLD = {
+    "path": "/home/ops/ml-env",
+    "exists": True,
+    "environment": True,
+    "interpreter": "/home/ops/ml-env/bin/python",
+    "interpreter_fault": None,
+    "python_version": "3.11.7",
+    "site_packages": [],
+    "user": "ops",
+    "cuda": "13.0",
+    "packages": {"torch": "2.11.0+cu130"},
+    "complete": True,
+    "caches": [ROW, ALL_STALE],
+    "holders": [],
+    "hidden": 0,
+}
+ASKED = Query("kernel_caches", {"venv": "~/ml-env", "holders": True})
+PLAIN = Query("kernel_caches", {"venv": "~/ml-env"})
+
+
+@pytest.fixture
+def kind(arguments):
+    return KIND.read(arguments(venv="~/ml-env"))
+
+
+@pytest.mark.parametrize("values", [{}, {"venv": "~/a", "python": "/usr/bin/python3"}])
+def test_refused_in_the_playbook(arguments, values):
+    with pytest.raises(Invalid, match="`clear_caches` does not say whose packages count"):
+        KIND.read(arguments(**values))
+
+
+def test_the_task(kind, facts):
+    assert kind.queries() == (ASKED,)
+    (task,) = kind.job(facts({ASKED: TOLD})).stages
+    assert (task.kind, dict(task.arguments)) == ("clear_caches", {"venv": "~/ml-env", "user": None})
+    assert task.display.splitlines() == [
+        "rm -r 312 entries (1.1 GiB) of /home/ops/.triton/cache",
+        "rm -r 2 entries (4.0 KiB) of /v",
+    ]
+
+
+def test_another_users_caches(arguments, facts):
+    kind = KIND.read(arguments(venv="/srv/venv", user="sglang"))
+    query = Query("kernel_caches", {"venv": "/srv/venv", "holders": True}, "sglang")
+    assert kind.queries() == (query,)
+    assert kind.describe() == "remove sglang's kernels that do not go with /srv/venv"
+    as_root = facts({query: TOLD}).seen_by("root")
+    assert kind.job(as_root).stages[0].arguments["user"] == "sglang"
+    refused = kind.job(facts({query: TOLD}).seen_by("ops"))
+    assert refused == CannotAct(
+        "ops may not remove what is sglang's", "Write `user: sglang` on the step itself, or `become: true`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "summary"),
+    [
+        (Failed("cannot look into /home/ops/ml-env: Permission denied"), "which kernels are stale: cannot look into"),
+        ({**TOLD, "exists": False, "environment": False}, "there is no environment at /home/ops/ml-env"),
+    ],
+)
+def test_what_keeps_it_from_starting(kind, facts, answer, summary):
+    refused = kind.job(facts({ASKED: answer}))
+    assert isinstance(refused, CannotAct)
+    assert summary in refused.summary
+
+
+def test_files_and_bytes_are_foretold(kind, facts):
+    foretold = kind.predict(facts({ASKED: TOLD, PLAIN: TOLD}))
+    assert foretold.changes == (
+        Change("cache", "/home/ops/.triton/cache", "2720 files (1.2 GiB)", "224 files (102 MiB)"),
+        Change("cache", "/v", "9 files (4.0 KiB)", None),
+    )
+    assert set(foretold.answers) == {ASKED, PLAIN}
+    after = facts({ASKED: TOLD, PLAIN: TOLD}).foreseen(foretold.answers)
+    (condition,) = kind.implied()
+    verdict = NO_STALE_CACHES.read(condition.arguments).evaluate(after)
+    assert (condition.kind, verdict.status) == ("no_stale_caches", Status.HELD)
+
+
+def test_other_users_and_environments_are_left_alone(kind, facts):
+    theirs = Query("kernel_caches", {"venv": "~/ml-env"}, "sglang")
+    other = Query("kernel_caches", {"venv": "~/other"})
+    asked = facts({ASKED: TOLD, theirs: TOLD, other: TOLD})
+    assert set(kind.predict(asked).answers) == {ASKED}
+
+
+def test_nothing_is_guessed(kind, facts):
+    assert kind.predict(facts({ASKED: Unknown("no reason")})) == Unknown(
+        "which kernels are stale is not known: no reason"
+    )
+    partial = kind.predict(facts({ASKED: {**TOLD, "complete": False}}))
+    assert partial == Unknown("there are more kernels than were counted")
+    assert ("cache", "/v") in kind.state(facts({ASKED: {**TOLD, "complete": False}}))
+    assert kind.state(facts({ASKED: Failed("x")})) == {}
+
+
+def test_nothing_to_do_changes_nothing(kind, facts):
+    clean = {**TOLD, "caches": [{**ROW, "stale_entries": 0, "stale_files": 0, "stale_bytes": 0, "reasons": []}]}
+    assert kind.predict(facts({ASKED: clean})).changes == ()
+
+
+def test_who_has_kernels_open_is_told(kind, facts):
+    holder = {"pid": 41233, "name": "python", "tool": "triton"}
+    (note,) = kind.notes(facts({ASKED: {**TOLD, "holders": [holder]}}))
+    assert (note.severity, note.summary) == (Severity.NOTE, "process 41233 (python) has kernels of triton open")
+    assert kind.notes(facts({ASKED: Failed("x")})) == ()
+
+
+def test_it_reaches_no_package(kind, facts):
+    packages = Query("distributions", {"venv": "~/ml-env"})
+    reached = kind.reach(facts({ASKED: TOLD, PLAIN: TOLD, packages: Known({})}))
+    assert reached == {ASKED, PLAIN}
