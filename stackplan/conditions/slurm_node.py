@@ -79,6 +79,9 @@ class SlurmNode(ConditionKind):
         if self.wanted is Wanted.AVAILABLE:
             return self._plain(text, told, so=told["available"] is True, expected="in service", evidence=evidence)
         so = self.wanted is Wanted.UNDISTURBED or not _is_kept(told)
+        if not so and not bears_our_mark(told):
+            observed = f"{standing(told)}; the record of a drain is still open on the node"
+            return not_held(text, expected="no drain that is to be taken back", observed=observed, evidence=evidence)
         return self._plain(text, told, so=so, expected="the drain of stackplan is taken back", evidence=evidence)
 
     def _emptied(self, text: str, told: Mapping[str, Plain]) -> Verdict:

@@ -42,7 +42,7 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 ReturnToService=1
-MessageTimeout=3
+MessageTimeout=1
 KillWait=1
 SlurmdParameters=config_overrides
 NodeName=gpu-01 NodeHostName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 State=UNKNOWN
@@ -141,7 +141,11 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
     folder.chmod(0o755)
     ports = _free_ports(3)
     text = _CONFIGURATION.format(
-        host=os.uname().nodename, folder=folder, controller_port=ports[0], node_port=ports[1], dead_port=ports[2]
+        host=os.uname().nodename.partition(".")[0],
+        folder=folder,
+        controller_port=ports[0],
+        node_port=ports[1],
+        dead_port=ports[2],
     )
     (folder / "slurm.conf").write_text(text)
     settings = {**os.environ, "PATH": _PATH, "SLURM_CONF": f"{folder}/slurm.conf"}

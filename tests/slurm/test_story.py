@@ -70,3 +70,16 @@ def test_a_node_that_somebody_resumes_in_the_middle_stops_the_run_there(apply, c
     outcome = apply("scontrol update NodeName=gpu-01 State=RESUME; touch ~/upgraded", check=3)
     assert (outcome.node["stopped_at"], outcome.node["reason"]) == ("upgrade", "regression")
     assert outcome.step("upgrade")["broke"]["step"] == "drain"
+
+
+def test_a_plan_foretells_the_whole_story(cluster, site, apply):  # noqa: F811
+    number = cluster.submit("sleep 600")
+    text = PLAYBOOK.replace('run: {script: "SCRIPT"}', "file: {path: ~/upgraded, content: done}")
+    plan = site.run("plan", site.playbook(text), "-i", site.inventory, "--format", "json", check=0)
+    assert plan.outcomes() == {"drain": "would-change", "upgrade": "would-change", "resume": "would-change"}
+    foretold = {it["id"]: [(row["before"], row["after"]) for row in it["predicted"]] for it in plan.node["steps"]}
+    assert foretold["drain"] == [("in service", "drained: CUDA 13 (stackplan)")]
+    assert foretold["resume"] == [("drained: CUDA 13 (stackplan)", "in service")]
+    shown = site.run("plan", site.folder / "p.yaml", "-i", site.inventory, check=0)
+    assert f"waits for job {number} of root (wrap), running" in shown.stdout
+    assert cluster.state() == {"MIXED"}
