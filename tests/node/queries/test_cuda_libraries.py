@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stackplan.node import elf, spool
 from stackplan.node.context import Context, ProbeFailed
@@ -269,3 +271,12 @@ def test_paths_that_are_no_text_and_lines_that_are_no_paths_are_told_or_left_out
     told = ask()
     assert told["files"] == 1
     assert needs(told["by_name"]["odd"]) == {"libcudart.so.12": {"loaded": 0, "idle": 1, "missing": 0}}
+
+
+@given(
+    text=st.lists(st.sampled_from([".so", ".1", ",", '"', "\n", "\r", "\0", "a/b", "7", "²", "9" * 5000, "x" * 140000]))
+)
+def test_no_record_leads_to_anything_but_paths_and_sizes(text):
+    for path, size in recorded_libraries("".join(text)):
+        assert ".so" in path
+        assert size is None or size < 10**18
