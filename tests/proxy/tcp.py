@@ -4,7 +4,8 @@
         connect to 127.0.0.1:proxy.port
 
 `delay_s` is added to every piece of data in each direction, so a round trip takes twice as long. `cut()` resets every
-open connection at once; `cut_after(n)` does so when the server has sent n more bytes.
+open connection at once; `cut_after(n)` does so when n more bytes have come from the server and were passed on, or from
+the client where `towards` is "server". `cuts` counts those of both that found a connection open.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ class _Pipe:
     client: socket.socket
     server: socket.socket
     threads: list[threading.Thread] = field(default_factory=list)
+    open: bool = True
 
     def reset(self):
         """Close both ends so that the peers see a reset, as when a machine in between disappears."""
@@ -40,7 +42,8 @@ class Proxy:
         self.bytes_to_server = 0
         self.bytes_to_client = 0
         self.accepting = True
-        self._left = None
+        self.cuts = 0
+        self._left = {}
         self._pipes = []
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -65,7 +68,8 @@ class Proxy:
         """Reset every connection that is open now; later ones are served."""
         with self._lock:
             pipes, self._pipes = self._pipes, []
-            self._left = None
+            self._left = {}
+            self.cuts += any(pipe.open for pipe in pipes)
         for pipe in pipes:
             pipe.reset()
         for pipe in pipes:
@@ -73,10 +77,16 @@ class Proxy:
                 if thread is not threading.current_thread():
                     thread.join()
 
-    def cut_after(self, count):
-        """Reset every connection once `count` more bytes have come from the server."""
+    @property
+    def open(self):
+        """Whether a connection is open now."""
         with self._lock:
-            self._left = count
+            return any(pipe.open for pipe in self._pipes)
+
+    def cut_after(self, count, towards="client"):
+        """Reset every connection once `count` more bytes have been passed on that way."""
+        with self._lock:
+            self._left = {towards: count}
 
     def refuse(self):
         """From now on, close every new connection at once."""
@@ -102,48 +112,50 @@ class Proxy:
             self._connect(_Pipe(client, server))
 
     def _connect(self, pipe):
-        for source, target, count in (
-            (pipe.client, pipe.server, self._count_to_server),
-            (pipe.server, pipe.client, self._count_to_client),
-        ):
+        for source, target, towards in ((pipe.client, pipe.server, "server"), (pipe.server, pipe.client, "client")):
             waiting = queue.SimpleQueue()
-            pipe.threads.append(threading.Thread(target=self._read, args=(source, waiting, count), daemon=True))
-            pipe.threads.append(threading.Thread(target=_deliver, args=(target, waiting), daemon=True))
+            pipe.threads.append(threading.Thread(target=self._read, args=(pipe, source, waiting, towards), daemon=True))
+            pipe.threads.append(threading.Thread(target=self._deliver, args=(target, waiting), daemon=True))
         with self._lock:
             self._pipes.append(pipe)
             for thread in pipe.threads:
                 thread.start()
 
-    def _read(self, source, waiting, count):
+    def _read(self, pipe, source, waiting, towards):
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
-                waiting.put((time.monotonic() + self.delay_s, data))
-                if count(len(data)):
-                    threading.Thread(target=self.cut, daemon=True).start()
-                    break
+                passing = self._count(len(data), towards)
+                waiting.put((time.monotonic() + self.delay_s, data[:passing]))
+                if passing is not None:
+                    waiting.put((time.monotonic() + self.delay_s, None))
+                    return
+        pipe.open = False
         waiting.put((time.monotonic() + self.delay_s, b""))
 
-    def _count_to_server(self, size):
-        self.bytes_to_server += size
-        return False
-
-    def _count_to_client(self, size):
-        """Count, and return whether the moment for the cut has come."""
-        self.bytes_to_client += size
+    def _count(self, size, towards):
+        """Count, and return how many of the bytes are passed on before the cut; None: all, and there is none."""
         with self._lock:
-            if self._left is None:
-                return False
-            self._left -= size
-            return self._left <= 0
+            if towards == "server":
+                self.bytes_to_server += size
+            else:
+                self.bytes_to_client += size
+            if towards not in self._left:
+                return None
+            left = self._left[towards]
+            self._left[towards] = left - size
+            return max(0, left) if left <= size else None
 
-
-def _deliver(target, waiting):
-    pause = threading.Event()
-    with contextlib.suppress(OSError):
-        while True:
-            due, data = waiting.get()
-            pause.wait(max(0.0, due - time.monotonic()))
-            if not data:
-                target.shutdown(socket.SHUT_WR)
-                return
-            target.sendall(data)
+    def _deliver(self, target, waiting):
+        """Pass on what is waiting when it is due; None stands where the cut comes."""
+        pause = threading.Event()
+        with contextlib.suppress(OSError):
+            while True:
+                due, data = waiting.get()
+                pause.wait(max(0.0, due - time.monotonic()))
+                if data is None:
+                    threading.Thread(target=self.cut, daemon=True).start()
+                    return
+                if not data:
+                    target.shutdown(socket.SHUT_WR)
+                    return
+                target.sendall(data)

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.node.waiting import wait_until
 from tests.proxy.tcp import Proxy
 
 
@@ -101,3 +102,23 @@ def test_a_refusing_proxy_closes_new_connections(echo):
         proxy.refuse()
         with connect(proxy) as client:
             assert client.recv(1) == b""
+
+
+def test_a_cut_can_come_in_the_middle_of_what_the_client_sends(echo):
+    with Proxy(echo) as proxy, connect(proxy) as client:
+        proxy.cut_after(4, "server")
+        client.sendall(b"x" * 10)
+        with pytest.raises(ConnectionError, match="reset"):
+            receive_until_reset(client)
+        assert proxy.bytes_to_client <= 4
+        assert proxy.cuts == 1
+
+
+def test_a_cut_of_a_connection_that_has_ended_does_not_count(echo):
+    with Proxy(echo) as proxy:
+        with connect(proxy) as client:
+            client.sendall(b"ping")
+            receive(client, 4)
+        wait_until(lambda: not proxy.open)
+        proxy.cut()
+        assert proxy.cuts == 0
