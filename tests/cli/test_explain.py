@@ -9,7 +9,7 @@ import pytest
 
 from stackplan.cli.codes import CODES
 from stackplan.cli.explain import explained
-from stackplan.language import schema
+from stackplan.language import linting, schema
 from stackplan.model.diagnosis import Invalid
 
 SOURCE = Path(__file__).parents[2] / "stackplan"
@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[2] / "stackplan"
 def test_every_code_that_is_raised_is_explained_and_no_other():
     files = [path for path in SOURCE.rglob("*.py") if path.parent.name not in {"cli", "reports"}]
     raised = {code for path in files for code in re.findall(r'"(SP\d{3})"', path.read_text(encoding="utf-8"))}
-    assert raised == set(CODES)
+    assert raised == {*CODES, *(it.code for it in linting.rules())}
 
 
 def test_a_code(stackplan):
@@ -26,6 +26,17 @@ def test_a_code(stackplan):
     assert ended.returncode == 0
     assert ended.stdout.startswith("SP201  what is installed satisfies the requirement")
     assert "`upgrade: true`" in ended.stdout
+
+
+def test_a_rule_shows_what_it_finds_and_what_it_is_content_with(stackplan):
+    ended = stackplan("explain", "sp101")
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("SP101  a package name without a version beside an index")
+    assert "(error)" in ended.stdout.splitlines()[0]
+    bad, good = ended.stdout.split("content with\n")
+    assert "packages: [xformers]" in bad
+    assert "upgrade: true\n" not in bad.split("found in\n")[1]
+    assert "upgrade: true\n" in good
 
 
 def test_a_kind(stackplan):
@@ -48,7 +59,7 @@ def test_every_kind_is_explained(room):
 def test_without_a_word_all_are_listed(stackplan):
     ended = stackplan("explain")
     assert ended.returncode == 0
-    for word in ("torch", "python_packages", "SP201"):
+    for word in ("torch", "python_packages", "SP101", "SP201"):
         assert word in ended.stdout
 
 

@@ -186,7 +186,11 @@ class _Reader:
             elif char == "#":
                 end = self.text.find("\n", self._at)
                 self._at = len(self.text) if end < 0 else end
-            elif char in "<>&0123456789{" and (match := _REDIRECTIONS.match(self.text, self._at)):
+            elif (
+                char in "<>&0123456789{"
+                and self.text[self._at + 1 : self._at + 2] != "("
+                and (match := _REDIRECTIONS.match(self.text, self._at))
+            ):
                 self._at = match.end()
                 self._redirect(match[0], redirections, inner)
             elif char in "&|;()\n":

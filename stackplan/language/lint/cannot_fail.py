@@ -48,7 +48,7 @@ def _why_of_command(it: Statement, told: tuple[Command, ...]) -> str | None:
     last = outer[-1]
     if bounded:
         return None
-    if last.before == "||" and last.program in _ALWAYS | {"exit"} and last.words[1:] in ((), ("0",)):
+    if last.before == "||" and (last.program in _ALWAYS or last.text == "exit 0"):
         return f"`|| {last.text}` ends with 0 whatever happens before"
     if last.before == ";" and last.program == "true":
         return "the text ends with `true`"

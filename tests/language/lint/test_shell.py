@@ -1,0 +1,85 @@
+"""The commands of a shell text: words, operators, substitutions; and that no text at all makes it fail."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from stackplan.language.lint._shell import command_of, commands
+
+
+def told(text):
+    return [(it.before, " ".join(it.words), it.after) for it in commands(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b; c", [("", "a b", ";"), (";", "c", "")]),
+        ("a &&\n  b || c & d", [("", "a", "&&"), ("\n", "b", "||"), ("||", "c", "&"), ("&", "d", "")]),
+        ("a \\\n  b", [("", "a b", "")]),
+        ("a # b; c\nd", [("", "a", "\n"), ("\n", "d", "")]),
+        ("a#b 'c # d' \"e ; f\" g\\;h", [("", "a#b c # d e ; f g;h", "")]),
+        ("a 2>&1 > /x < y", [("", "a", "")]),
+        ("a <<E | b\nc; d\nE\nf", [("", "a", "|"), ("|", "b", "\n"), ("\n", "f", "")]),
+        ("a <<-'E F'\n\tc\n\tE F\ng", [("", "a", "\n"), ("\n", "g", "")]),
+        ("a $(b; c) `d`", [("", "a $(b; c) `d`", ""), ("", "b", ";"), (";", "c", ""), ("", "d", "")]),
+        ("a $((1 + (2))) ${b:-c d}", [("", "a $((1 + (2))) ${b:-c d}", "")]),
+        ("f() { a; }", [("", "f", "("), (")", "a", ";")]),
+        ("if a; then b; else c; fi", [("", "a", ";"), (";", "b", ";"), (";", "c", ";")]),
+        ("sh -c 'a | b'", [("", "sh -c a | b", ""), ("", "a", "|"), ("|", "b", "")]),
+        ('eval "a; b"', [("", "eval a; b", ""), ("", "a", ";"), (";", "b", "")]),
+        ("A=1 sudo -u x -E env B=2 timeout -k 5 10m nohup c d", [("", "c d", "")]),
+        ("a '{{ x | join(\" \") }}' {{ y }}", [("", 'a {{ x | join(" ") }} {{ y }}', "")]),
+    ],
+)
+def test_commands(text, expected):
+    assert told(text) == expected
+
+
+def test_what_stands_before_a_program_is_known():
+    (command,) = commands("A=1 sudo -u ops env B=2 pip install x > /log 2>&1")
+    assert command.program == "pip"
+    assert command.wrappers == ("sudo", "env")
+    assert command.assignments == ("A=1", "B=2")
+    assert command.redirections == ((">", "/log"), ("2>&", "1"))
+
+
+def test_what_asks_for_a_status_is_known():
+    asked = [it.tested for it in commands("if a && b | c; then d; fi; while e; do f; done")]
+    assert asked == [True, True, True, False, True, False]
+
+
+def test_a_shell_of_its_own_has_no_pipefail():
+    assert [it.pipefail for it in commands("a | b; bash -c 'c | d'; bash -euo pipefail -c 'e | f'")] == [
+        *(True, True, True, False, False, True, True, True)
+    ]
+
+
+def test_pipefail_can_be_switched():
+    assert [it.pipefail for it in commands("a\nset +o pipefail\nb\nset -o pipefail\nc")] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_offsets_lead_to_the_command():
+    text = "a; b $(c  d)\n  e"
+    assert [text[it.start] for it in commands(text)] == ["a", "b", "c", "e"]
+
+
+def test_an_argument_list_is_no_shell_text():
+    assert [it.words for it in command_of(("echo", "a; b"))] == [("echo", "a; b")]
+    assert [it.program for it in command_of(("sudo", "bash", "-c", "a; b"))] == ["bash", "a", "b"]
+
+
+@given(st.text(alphabet="ab \n\t'\"`$(){}<>|&;#\\=-", max_size=60))
+@example("$(" * 40)
+@example("<<" * 9)
+@example("sh -c 'sh -c \"sh -c a\"'")
+@example("`a\\`")
+def test_no_text_makes_it_fail(text):
+    for it in commands(text):
+        assert 0 <= it.start <= len(text)
