@@ -4,7 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from stackplan.connection.failure import ConnectionFailure, ConnectionLost, HostKeyChanged, Locked, NodeUnreachable
+from stackplan.connection.failure import (
+    AuthenticationRefused,
+    ConnectionFailure,
+    ConnectionLost,
+    HostKeyChanged,
+    Locked,
+    NodeProgramMissing,
+    NodeUnreachable,
+)
 from stackplan.engine.attachment import Attachment, Losses
 from stackplan.engine.wording import ending_text
 from stackplan.model.job import Command, Ending, Exited, Job, Lost, NotRebooted, Rebooted, Work
@@ -98,6 +106,20 @@ def test_a_node_that_does_not_come_back_is_given_up_when_the_time_is_over() -> N
     node.for_ever = True
     assert node.restart() == Lost("the node did not come back from its restart within 10 min 00 s: nobody answers")
     assert node.clock.seconds == BOUND_S
+
+
+def test_a_node_that_lets_nobody_in_while_it_goes_down_or_comes_up_is_waited_for_and_its_words_are_kept() -> None:
+    going = AuthenticationRefused("refused the login")
+    coming = NodeProgramMissing(
+        "the shell ended", printed="System is booting up. Unprivileged users are not permitted."
+    )
+    node = Node(CUT, NEW, refusals=(going, coming, coming))
+    assert node.restart() == NEW
+    node = Node(CUT, refusals=(coming,))
+    node.for_ever = True
+    ending = node.restart()
+    assert isinstance(ending, Lost)
+    assert "System is booting up." in ending.why
 
 
 @pytest.mark.parametrize("refusal", [HostKeyChanged("another key"), Locked(None)], ids=["key", "locked"])

@@ -12,6 +12,9 @@ from stackplan.node.boot import BOOT
 
 # A cut that waits for its byte does not wait longer than this: nothing may be under way.
 _BYTE_PATIENCE_S = 2.0
+# A controller that starts takes so long to connect.
+_PROCESS_PATIENCE_S = 10.0
+_LONGEST_MOMENT_S = 0.3
 _LOOK_S = 0.01
 _MOST_BYTES_EXPONENT = 14
 
@@ -52,13 +55,17 @@ def _cut(victim, towards):
 
 
 def kill_sshd_child(victim):
-    return _kill(victim, children(victim.node.process.pid))
+    return _kill(victim, lambda: children(victim.node.process.pid))
 
 
 def kill_node_program(victim):
     """Kill what an sshd child has started: the node program, from the moment that it is one."""
-    found = [pid for child in children(victim.node.process.pid) for pid in children(child) if BOOT in command_of(pid)]
-    return _kill(victim, found)
+
+    def programs():
+        started = [pid for child in children(victim.node.process.pid) for pid in children(child)]
+        return [pid for pid in started if BOOT in command_of(pid)]
+
+    return _kill(victim, programs)
 
 
 def kill_controller(victim):
@@ -68,8 +75,13 @@ def kill_controller(victim):
     return victim.controller.wait() == -signal.SIGKILL
 
 
-def _kill(victim, pids):
-    if not pids:
+def _kill(victim, find):
+    """Kill one of the processes that `find` returns, some moments after there is one."""
+    deadline = time.monotonic() + _PROCESS_PATIENCE_S
+    while not find() and victim.controlled and time.monotonic() < deadline:
+        victim.wait(_LOOK_S)
+    victim.wait(victim.random.uniform(0.0, _LONGEST_MOMENT_S))
+    if not (pids := find()):
         return False
     with contextlib.suppress(ProcessLookupError):
         os.kill(victim.random.choice(pids), signal.SIGKILL)
