@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from stackplan.actions._foretold import left_open, reach
 from stackplan.actions._target import told
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.change import State, differences
@@ -82,7 +83,9 @@ class ClearCaches(ActionKind):
         if about["complete"] is not True:
             return Unknown("there are more kernels than were counted")
         query = self._query.asked_by(facts.user)
-        answers: dict[Query, Answer] = {
+        folders = [cache.path for cache in kernel_caches(about) if cache.stale_entries]
+        answers: dict[Query, Answer] = left_open(facts, *folders, why="kernels are removed there")
+        answers |= {
             it: Known(cleared(told(other)))
             for it, other in facts.answers.items()
             if it.kind == "kernel_caches" and _same(it, query) and isinstance(other, Known)
@@ -91,7 +94,11 @@ class ClearCaches(ActionKind):
         return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
 
     def reach(self, facts: Facts) -> frozenset[Query] | None:
-        return frozenset(it for it in facts.answers if it.kind in ("kernel_caches", "disk", "command", "python_value"))
+        about = told(facts[self._query])
+        if not about:
+            return None
+        folders = [cache.path for cache in kernel_caches(about)]
+        return reach(facts, *folders)
 
     def implied(self) -> tuple[Condition, ...]:
         at = self.arguments.at

@@ -137,6 +137,8 @@ def test_who_has_kernels_open_is_told(kind, facts):
 
 
 def test_it_reaches_no_package(kind, facts):
-    packages = Query("distributions", {"venv": "~/ml-env"})
-    reached = kind.reach(facts({ASKED: TOLD, PLAIN: TOLD, packages: Known({})}))
-    assert reached == {ASKED, PLAIN}
+    packages, below = Query("distributions", {"venv": "~/ml-env"}), Query("file", {"path": "/v/torch_compile_cache"})
+    asked = facts({ASKED: TOLD, PLAIN: TOLD, packages: Known({}), below: Known({})})
+    assert kind.reach(asked) == {ASKED, PLAIN, below}
+    assert kind.predict(asked).answers[below] == Unknown("kernels are removed there")
+    assert kind.reach(facts({ASKED: Failed("x")})) is None, "then it may be anything"

@@ -15,6 +15,7 @@ from stackplan.node.queries import _tool
 
 _MOST_SECTIONS = 65535
 _LARGEST_SECTION = 4 * 1024 * 1024
+_LARGEST_FILE = 1024 * 1024 * 1024
 
 
 class NotAModule(ValueError):
@@ -87,8 +88,8 @@ def stated_version(stream: BinaryIO) -> str:
 
 
 def _bytes(stream: BinaryIO, offset: int, size: int) -> bytes:
-    if size > _LARGEST_SECTION:
-        raise NotAModule("has a section that is too large to be read")
+    if size > _LARGEST_SECTION or offset > _LARGEST_FILE:
+        raise NotAModule("has a section that is too large, or too far away, to be read")
     stream.seek(offset)
     found = stream.read(size)
     if len(found) != size:

@@ -33,7 +33,8 @@ _PROC = "/proc/driver/nvidia/version"
 _NUMBER = re.compile(r"\d+(\.\d+)+")
 _PROC_NUMBER = re.compile(r"  (\d+(?:\.\d+)+)  ")
 _FABRIC = re.compile(r"Fabric Manager version is\s*:\s*(\d+(?:\.\d+)+)")
-_MODULE = re.compile(r"^(\S*\bnvidia\.ko(?:\.(?:xz|zst|gz))?):", re.MULTILINE)
+# Debian calls the module nvidia-current.ko.
+_MODULE = re.compile(r"^((?:\S*/)?nvidia(?:-current(?:-open)?)?\.ko(?:\.(?:xz|zst|gz))?):", re.MULTILINE)
 _DEP_LIMIT = 32 * 1024 * 1024
 
 

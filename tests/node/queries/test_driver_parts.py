@@ -1,14 +1,17 @@
 """The query `driver_parts`: small trees that stand for /proc, /sys, /lib and /boot, and modules for no kernel."""
 
 import gzip
+import io
 import lzma
 import os
 import struct
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stackplan.node.context import CannotTell, ProbeFailed
-from stackplan.node.queries import driver_parts
+from stackplan.node.queries import _modinfo, driver_parts
 from tests.node.elf_files import cache_file, elf_file
 
 RUNNING = os.uname().release
@@ -221,3 +224,20 @@ def test_a_file_that_cannot_be_read(node, context, refuse):
     refuse(node.root / "sys/module/nvidia/version")
     with pytest.raises(ProbeFailed, match="/sys/module/nvidia/version cannot be read: Too many levels"):
         driver_parts.answer({}, context())
+
+
+@given(st.integers(0, len(module(b"580.95.05")) - 1), st.binary(min_size=1, max_size=16))
+def test_a_damaged_module_is_a_module_or_none(at, damage):
+    whole = module(b"580.95.05")
+    try:
+        told = _modinfo.stated_version(io.BytesIO(whole[:at] + damage + whole[at + len(damage) :]))
+    except _modinfo.NotAModule:
+        told = ""
+    assert isinstance(told, str)
+
+
+def test_debian_calls_it_otherwise(node, context):
+    node.kernel(RUNNING, "updates/dkms/nvidia-current.ko", module(b"580.95.05"))
+    node.kernel("999.1.0", "kernel/sound/snd-nvidia.ko", module(b"1.0"))
+    running, newest = driver_parts.answer({}, context())["kernels"]
+    assert (running["version"], newest["module"]) == ("580.95.05", None)

@@ -115,6 +115,12 @@ def test_the_driver_by_nvidia_smi(programs, context):
         gpu_driver.answer({}, context())
 
 
+def test_an_nvidia_smi_that_knows_no_field_of_those(programs, context):
+    smi(programs, 'Field "driver_version" is not a valid field to query.', 2)
+    with pytest.raises(CannotTell, match="this nvidia-smi is too old to know the field driver_version"):
+        gpu_driver.answer({}, context())
+
+
 def process(root, pid, name, *targets):
     folder = root / "proc" / str(pid) / "fd"
     folder.mkdir(parents=True)

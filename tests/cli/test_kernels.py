@@ -1,0 +1,78 @@
+"""Kernel caches from end to end, with this machine as the node: foretold, removed, proven, and then satisfied.
+
+The torch is a stand-in: an environment with a torch/version.py and metadata, and nothing to import.
+"""
+
+import json
+import os
+import venv
+from pathlib import Path
+
+import pytest
+
+HASH = "4XQ7" * 13
+PLAYBOOK = """\
+stackplan: 1
+name: kernels
+nodes: all
+steps:
+  - id: kernels
+    why: what was compiled for the old torch is loaded again without a word
+    clear_caches: {venv: ~/ml-env}
+    postconditions:
+      - file: {path: ~/ml-env}
+  - id: proof
+    checkpoint: {}
+    postconditions:
+      - no_stale_caches: {venv: ~/ml-env}
+"""
+
+
+@pytest.fixture
+def home(environment):
+    """A home with an environment, a kernel from before it, and one from after it."""
+    home = Path(environment["HOME"])
+    venv.create(home / "ml-env", with_pip=False, symlinks=True)
+    (packages,) = (home / "ml-env").glob("lib/python*/site-packages")
+    for name, text in {
+        "torch/version.py": "__version__ = '2.11.0+cu130'\ncuda = '13.0'\n",
+        "torch-2.11.0+cu130.dist-info/METADATA": "Metadata-Version: 2.4\nName: torch\nVersion: 2.11.0+cu130\n",
+        "torch-2.11.0+cu130.dist-info/RECORD": "",
+    }.items():
+        (packages / name).parent.mkdir(exist_ok=True)
+        (packages / name).write_text(text)
+    for name, age in ((HASH, 1_000_000_000), ("0f" * 32, 4_000_000_000)):
+        kernel = home / ".triton/cache" / name / "kernel.cubin"
+        kernel.parent.mkdir(parents=True)
+        kernel.write_bytes(bytes(2048))
+        os.utime(kernel, (age, age))
+    return home
+
+
+def test_stale_kernels_go_and_the_others_stay(stackplan, project, home):
+    (project / "kernels.yaml").write_text(PLAYBOOK)
+    temporary = {"TMPDIR": str(home)}
+
+    ended = stackplan("verify", "kernels.yaml", "--local", **temporary)
+    assert ended.returncode == 3, ended.stderr
+    assert "1 entry (2.0 KiB): older than torch 2.11.0+cu130" in ended.stdout
+
+    ended = stackplan("plan", "kernels.yaml", "--local", "--format", "json", **temporary)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    first, second = json.loads(ended.stdout)["nodes"][0]["steps"]
+    assert first["outcome"] == "would-change"
+    assert first["predicted"] == [
+        {"kind": "cache", "name": f"{home}/.triton/cache", "before": "2 files (4.0 KiB)", "after": "1 file (2.0 KiB)"}
+    ]
+    assert second["outcome"] == "satisfied"
+    assert (home / ".triton/cache" / HASH).exists(), "a plan changes nothing"
+
+    ended = stackplan("apply", "kernels.yaml", "--local", "--yes", "--format", "json", **temporary)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    step = json.loads(ended.stdout)["nodes"][0]["steps"][0]
+    assert (step["outcome"], step["changes"]) == ("changed", first["predicted"])
+    assert [path.name for path in (home / ".triton/cache").iterdir()] == ["0f" * 32]
+
+    ended = stackplan("apply", "kernels.yaml", "--local", "--yes", "--format", "json", **temporary)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [step["outcome"] for step in json.loads(ended.stdout)["nodes"][0]["steps"]] == ["satisfied", "satisfied"]
