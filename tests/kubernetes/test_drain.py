@@ -105,7 +105,7 @@ def test_a_pod_that_does_not_end_is_named_and_the_cordon_stays_where_that_is_wan
 def test_a_drain_that_is_ended_takes_the_cordon_back(node, server):
     server.add_pod("web", "gpu-01", lasting=True)
     name, _ = node.start("kubernetes_node", state="drain", timeout="60s")
-    wait_until(lambda: "deletionTimestamp" in server.pods["web"][0]["metadata"], 30)
+    wait_until(lambda: "deletionTimestamp" in server.pods["web"][0]["metadata"], 60)
     node.open().terminate(name, grace_s=30)
     _, output = node.watch(name)
     assert not cordoned(server), output

@@ -42,7 +42,7 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 ReturnToService=1
-MessageTimeout=1
+MessageTimeout=5
 KillWait=1
 SlurmdParameters=config_overrides
 NodeName=gpu-01 NodeHostName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 State=UNKNOWN
@@ -87,7 +87,17 @@ class Cluster(IsolatedNode):
         return {"SLURM_CONF": f"{self.folder}/slurm.conf"}
 
     def line(self, node: str = "gpu-01") -> str:
-        return self.run("scontrol", "--oneliner", "show", "node", node)
+        """Return what Slurm says of a node, once it says anything: a busy machine lets it wait."""
+        argv = [*self.enter, "scontrol", "--oneliner", "show", "node", node]
+        said: list[str] = []
+
+        def answers() -> bool:
+            done = subprocess.run(argv, check=False, capture_output=True, text=True)
+            said.append(done.stdout)
+            return done.returncode == 0
+
+        wait_until(answers, 60)
+        return said[-1]
 
     def state(self, node: str = "gpu-01") -> set[str]:
         """Return the words of the node's state; a slurmd that has just registered may not have answered a ping yet."""
@@ -104,33 +114,28 @@ class Cluster(IsolatedNode):
         """Start a job on gpu-01 and return its number once it runs."""
         argv = ["sbatch", "--parsable", "--chdir=/", "--output=/dev/null", "--nodelist=gpu-01", "--wrap", script]
         number = self.run(*argv).strip()
-        wait_until(lambda: self.run("squeue", "--noheader", "--format=%T", f"--jobs={number}").strip() == "RUNNING", 30)
+        wait_until(lambda: self.run("squeue", "--noheader", "--format=%T", f"--jobs={number}").strip() == "RUNNING", 60)
         return number
 
     def clear(self) -> None:
         """Make gpu-01 idle and empty again."""
         self.run("scancel", "--nodelist=gpu-01", "--user=root", "--signal=KILL", "--full")
         self.run("scancel", "--nodelist=gpu-01", "--user=root")
-        wait_until(lambda: not self.run("squeue", "--noheader"), 30)
+        wait_until(lambda: not self.run("squeue", "--noheader"), 60)
         if self.state() & {"DRAIN", "DOWN"}:
             self.update("State=RESUME")
-        wait_until(lambda: self.state() == {"IDLE"}, 30)
+        wait_until(lambda: self.state() == {"IDLE"}, 60)
         shutil.rmtree(self.folder / "state", ignore_errors=True)
 
     def stop_controller(self) -> None:
         """End it as an administrator does: it saves its state first."""
         pid = (self.folder / "slurmctld.pid").read_text().strip()
         self.run("kill", pid)
-        wait_until(lambda: not self.inside(f"/proc/{pid}/exe").exists(), 30)
+        wait_until(lambda: not self.inside(f"/proc/{pid}/exe").exists(), 60)
 
     def start_controller(self) -> None:
         self.run("slurmctld")
-
-        def answers() -> bool:
-            argv = [*self.enter, "scontrol", "show", "node", "gpu-01"]
-            return subprocess.run(argv, check=False, capture_output=True).returncode == 0
-
-        wait_until(answers, 30)
+        self.line()
 
 
 @contextlib.contextmanager

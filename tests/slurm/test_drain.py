@@ -148,7 +148,7 @@ def test_a_controller_that_fails_over_is_waited_for(cluster):
     cluster.stop_controller()
     try:
         spool = next((cluster.folder / "state").glob(f"stackplan/*/spool/{name}"))
-        wait_until(lambda: b"scontrol does not show" in (spool / "output").read_bytes(), 30)
+        wait_until(lambda: b"scontrol does not show" in (spool / "output").read_bytes(), 60)
     finally:
         cluster.start_controller()
     gate.touch()
