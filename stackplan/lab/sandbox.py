@@ -1,6 +1,7 @@
 """A simulated node's folder, which can be deleted as a whole: its HOME, its programs, its Python environment."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -52,6 +53,8 @@ def build(sandbox: Sandbox, uv: Path, *, index: str, cache: Path, packages: Sequ
     for folder in (sandbox.home, sandbox.programs, sandbox.folder / "tmp"):
         folder.mkdir(parents=True, mode=0o700)
     _write_program(sandbox.programs / "nvidia-smi", NVIDIA_SMI)
+    # /etc/profile gives a login shell another PATH than the login itself; a real node's profile puts its own in front.
+    (sandbox.home / ".profile").write_text(f"PATH={shlex.quote(str(sandbox.programs))}:$PATH\n", encoding="utf-8")
     (sandbox.programs / "uv").symlink_to(uv)
     (sandbox.programs / "python3").symlink_to(plain_python())
     environment = {

@@ -40,7 +40,7 @@ def environments(asked: Iterable[Mapping[str, Value]]) -> tuple[Concern, ...]:
 
 def named(script: str) -> tuple[Concern, ...]:
     """Return the programs of the GPU stack that a script names, with the settings of the installers among them."""
-    words = dict.fromkeys(_NAMED.findall(script))
+    words = dict.fromkeys(_NAMED.findall(" ".join(script.split())))
     settings = dict.fromkeys(_INSTALLERS[word] for word in words if word in _INSTALLERS)
     programs = tuple(Concern(Matter.PROGRAM, it) for it in words)
     return programs + tuple(Concern(Matter.SETTINGS, it) for it in settings)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import pwd
 import signal
+import time
 from typing import Any, Mapping
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed, Ran
@@ -17,6 +18,7 @@ from stackplan.node.processes import adopt_orphans, descendants, send
 from stackplan.node.queries._audited_variables import parsed
 
 PATIENCE_S = 5.0
+_ENDING_S = 2.0
 _NO_LOGIN = ("nologin", "false", "true", "sync")
 
 
@@ -91,6 +93,12 @@ def leaving_nothing() -> Any:
     adopt_orphans()
     yield
     with contextlib.suppress(ChildProcessError):
-        # Raises where there is no child at all, which spares the look through /proc.
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        send(descendants(os.getpid()), signal.SIGKILL)
+        until = time.monotonic() + _ENDING_S
+        while time.monotonic() < until:
+            # Raises where there is no child at all, which spares the look through /proc.
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            # Again and again: what is ended may have started something while the others were being found.
+            left = descendants(os.getpid())
+            if not left:
+                break
+            send(left, signal.SIGKILL)
