@@ -14,6 +14,8 @@ from typing import Any, Iterable, Mapping
 from stackplan.node.context import Context, ProbeFailed
 
 TIMEOUT_S = 300.0
+# What the dynamic loader says when a library or a name in it is missing.
+_LOADER = ("cannot open shared object file", "undefined symbol", "no version information", "' not found (required by")
 _PRELUDE = """
 import json, os, sys
 sys.path[:] = [entry for entry in sys.path if entry]
@@ -77,4 +79,22 @@ def ending(exit_code: int, stderr: str) -> str:
     after = [line for line in lines[frames[-1] if frames else 0 :] if not line[0].isspace()]
     fatal = [line for line in lines if line.startswith("Fatal Python error:")]
     told = fatal or (after if frames else lines[-1:])
-    return told[0].strip()[:500] if told else f"the interpreter ended with exit status {exit_code}"
+    if not told:
+        return f"the interpreter ended with exit status {exit_code}"
+    return " ".join(_telling(told[0].strip(), lines[lines.index(told[0]) + 1 :]))[:500]
+
+
+def _telling(first: str, rest: list[str]) -> list[str]:
+    """Return of an exception's message what tells most: the line that it begins on, and where that says nothing, the
+    next one, and one further down that names a library which cannot be loaded.
+
+    ImportError:
+    [sgl_kernel] CRITICAL: Could not load any common_ops library!
+    …
+    - ImportError: libcudart.so.12: cannot open shared object file: No such file or directory
+    """
+    if not first.endswith(":"):
+        return [first]
+    rest = [line.strip() for line in rest]
+    telling = [line for line in rest[1:] if any(words in line for words in _LOADER)]
+    return [first, *rest[:1], *telling[:1]]

@@ -348,6 +348,7 @@ def test_modules_are_imported_one_by_one(environment, context, tmp_path):
 
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    x\n'
+MISSING = "libcudart.so.12: cannot open shared object file"
 NO_ENCODINGS = "Fatal Python error: init_fs_encoding: failed\nModuleNotFoundError: No module named 'encodings'\n"
 
 
@@ -358,6 +359,11 @@ NO_ENCODINGS = "Fatal Python error: init_fs_encoding: failed\nModuleNotFoundErro
         (f"{TRACEBACK}ValueError: first\n\nDuring handling:\n\n{TRACEBACK}KeyError: 'b'\n", "KeyError: 'b'"),
         ('  File "a.py", line 1\n    x y\n    ^\nSyntaxError: invalid syntax\n', "SyntaxError: invalid syntax"),
         (f"{NO_ENCODINGS}\n<no Python frame>\n", "Fatal Python error: init_fs_encoding: failed"),
+        (
+            f"{TRACEBACK}ImportError:\n[k] Could not load!\n\nTried:\n- a: {MISSING}\n- b: {MISSING}\n",
+            f"ImportError: [k] Could not load! - a: {MISSING}",
+        ),
+        (f"{TRACEBACK}AssertionError:\n", "AssertionError:"),
         ("bash: cannot execute binary file\n", "bash: cannot execute binary file"),
         ("", "the interpreter ended with exit status 1"),
     ],
