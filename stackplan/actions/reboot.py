@@ -89,7 +89,8 @@ class Reboot(ActionKind):
             return obstacle
         boot, how = str(about["id"]), str(about["how"])
         given = {"boot": boot, "how": how, "reason": self.reason, "timeout_s": self.timeout_s * _DOWN_SHARE}
-        return Job((Task(kind="reboot", arguments=given, display=_DISPLAY[how]),), ends_boot=boot)
+        display = f"{_DISPLAY[how]}  # {self.reason}" if self.reason else _DISPLAY[how]
+        return Job((Task(kind="reboot", arguments=given, display=display),), ends_boot=boot)
 
     def state(self, facts: Facts) -> State:
         boot = told(facts[_QUERY]).get("id")

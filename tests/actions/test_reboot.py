@@ -36,7 +36,8 @@ def test_the_job_names_the_boot_that_it_ends_and_how():
     job = read(timeout="10m", reason="new driver").job(facts())
     assert isinstance(job, Job)
     assert job.ends_boot == OLD
-    assert job.display == "systemctl reboot"
+    assert job.display == "systemctl reboot  # new driver"
+    assert read().job(facts(how="shutdown")).display == "shutdown -r now"
     (stage,) = job.stages
     assert stage.arguments == {"boot": OLD, "how": "systemctl", "reason": "new driver", "timeout_s": 540.0}
     assert read(timeout="10m").new_boot_within_s() == 600.0
