@@ -127,16 +127,21 @@ class Attachment:
     def carry_out(self, work: Work, on_output: Callable[[bytes], None]) -> Ending:
         """Start the job, watch it to its end, and return how it ended; Lost when that cannot be known."""
 
-        job = self._due(work.name, work.step, work.timeout_s, ends_boot=work.job.ends_boot is not None)
+        ends_boot = work.job.ends_boot is not None
+
+        def begin() -> _Job:
+            self._job = self._due(work.name, work.step, work.timeout_s, ends_boot=ends_boot)
+            return self._job
 
         def start_and_watch() -> Ending:
             started = self._holding_on(lambda session: session.start(work))
-            return started if isinstance(started, NotStarted) else self._watch(job, on_output)
+            # It may have taken several connections to start it: its time begins now.
+            return started if isinstance(started, NotStarted) else self._watch(begin(), on_output)
 
         with self._guard:
             if self._ending:
                 return Interrupted()
-            self._job = job
+            begin()
         return self._at_work(start_and_watch)
 
     def take_up(

@@ -151,3 +151,17 @@ def test_a_job_is_waited_for_until_long_after_its_time_limit(monkeypatch: pytest
     way.attach().carry_out(WORK, lambda _: None)
     # A node that was away for longer than the job may take still gets the time to say how it ended.
     assert patience == [30.0 + OVERDUE_S, OVERDUE_S]
+
+
+def test_the_time_of_a_job_begins_when_it_was_started_however_long_that_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience: list[float | None] = []
+
+    def watch(self, name, on_output, *, patience_s=None):
+        patience.append(patience_s)
+        return Exited(0)
+
+    monkeypatch.setattr(FakeSession, "watch", watch)
+    way = Way([NodeUnreachable("x")] * 7, drop_at="start")
+    way.attach().carry_out(WORK, lambda _: None)
+    assert way.clock.seconds > 60.0
+    assert patience == [30.0 + OVERDUE_S]
