@@ -1,7 +1,7 @@
 """Write the files that are made from others, or with `--check` name those that are stale (exit status 1).
 
-Made from the schema fragments and the kinds' docstrings: `schemas/playbook.v1.json` and a page a kind in
-`docs/reference/`.
+Made from the schema fragments, the kinds' docstrings and the lint rules: `schemas/playbook.v1.json`, a page a kind in
+`docs/reference/`, and `docs/reference/rules.md`.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from stackplan.language import schema
+from stackplan.language import linting, schema
 from stackplan.model.kind import ACTIONS, CONDITIONS, Room
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +51,8 @@ def generated() -> Iterator[tuple[Path, str]]:
             index.append(f"| [`{word}`]({folder}/{word}.md) | {fragment['description']} |")
             yield pages / folder / f"{word}.md", page(word, room, fragment)
         index.append("")
+    index += ["## Lint", "", "[All rules](rules.md), by code.", ""]
+    yield pages / "rules.md", rules_page()
     yield pages / "README.md", "\n".join(index).rstrip() + "\n"
 
 
@@ -82,6 +84,31 @@ def page(word: str, room: Room, fragment: Json) -> str:
         text = yaml.safe_dump({word: blocks(example)}, sort_keys=False, allow_unicode=True, width=100).rstrip()
         lines += ["```yaml", f"- {text}".replace("\n", "\n  "), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def rules_page() -> str:
+    """Return the page of all lint rules: a table, then each with its text and what it finds and does not find."""
+    rules = linting.rules()
+    lines = [
+        "# Lint rules",
+        "",
+        "Made from the rules themselves by `script/generate`. How to use them: [lint](../lint.md).",
+        "",
+    ]
+    lines += ["| code | severity | finds |", "| --- | --- | --- |"]
+    lines += [f"| [{it.code}](#{it.code.lower()}) | {it.severity.value} | {it.summary} |" for it in rules]
+    for it in rules:
+        lines += [
+            "",
+            f"## {it.code}",
+            "",
+            f"**{it.summary[0].upper()}{it.summary[1:]}** ({it.severity.value}).",
+            "",
+            it.text,
+        ]
+        for which, title in (("bad", "Found in:"), ("good", "Content with:")):
+            lines += ["", title, "", "```yaml", linting.example(it.name, which).rstrip(), "```"]
+    return "\n".join(lines) + "\n"
 
 
 def blocks(value: object) -> object:

@@ -8,6 +8,7 @@ import click
 
 from stackplan import __version__
 from stackplan.cli.ending import end
+from stackplan.cli.lint_notice import say_findings
 from stackplan.cli.output import form_option, say
 from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.saving import plan_to_save
@@ -64,6 +65,8 @@ def command(
     # Recorded facts answer no question that holds a secret, so that none has to be there to plan on them.
     secrets = None if facts is None else Withheld()
     prepared = prepare(playbook, selection, only, first, secrets=secrets, files=files)
+    if not only and first is None:
+        say_findings(prepared.playbook)
     survey = prepared.survey(selection.parallel, audit=audit)
     if facts is not None:
         report = _plan_recorded(prepared, read_recorded(facts), survey, narrowed=bool(selection.limit))

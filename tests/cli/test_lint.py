@@ -140,3 +140,12 @@ def test_no_rule_is_loaded_by_another_command(environment):
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert re.fullmatch(r"\[\]\s*", done.stdout)
+
+
+def test_a_plan_says_in_a_line_what_lint_would_find(stackplan, project):
+    (project / "f.yaml").write_text(FAILS + "vars: {a: 1}\n", encoding="utf-8")
+    ended = stackplan("plan", "f.yaml", "--local")
+    line = "lint: 1 error (SP174); 1 warning (SP142). `stackplan lint f.yaml` tells more."
+    assert ended.stderr.splitlines().count(line) == 1
+    (project / "f.yaml").write_text(WARNS.replace("vars: {a: 1}\n", ""), encoding="utf-8")
+    assert "lint:" not in stackplan("plan", "f.yaml", "--local").stderr
