@@ -156,7 +156,11 @@ def test_secrets_do_not_leave_the_node(name, value, shown):
 
 def test_what_a_profile_leaves_running_is_ended(home, node, tmp_path):
     left = tmp_path / "left"
-    profile(home, "bash", f"(setsid sh -c 'echo $$ > {left}; exec sleep 600' >/dev/null 2>&1 &)\n")
+    profile(
+        home,
+        "bash",
+        f"(setsid sh -c 'echo $$ > {left}; exec sleep 600' >/dev/null 2>&1 &)\nuntil [ -s {left} ]; do :; done\n",
+    )
     program = (
         "import sys, json; from stackplan.node.context import Context; "
         "from stackplan.node.queries.environment_audit import answer; "
@@ -167,9 +171,8 @@ def test_what_a_profile_leaves_running_is_ended(home, node, tmp_path):
     argv = [shutil.which("python3"), "-c", program]
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "null"
-    if left.exists():
-        number = int(left.read_text())
-        wait_until(lambda: not _sleeps(number))
+    number = int(left.read_text())
+    wait_until(lambda: not _sleeps(number))
 
 
 def _sleeps(number):
