@@ -16,6 +16,7 @@ from stackplan.language import playbook as playbooks
 from stackplan.language.alone import render_alone
 from stackplan.language.pattern import select_of
 from stackplan.language.template import as_written
+from stackplan.language.uncollected import uncollected
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.node import Inventory
 from stackplan.model.review import Review
@@ -35,7 +36,8 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str, *, strict
     `# stackplan: ignore[SP101] the reason`.
     """
     known, wrong = (None, ()) if inventory is None else _read_inventory(inventory)
-    reviews = [_review(name, inventory, known) for name in names]
+    with uncollected():
+        reviews = [_review(name, inventory, known) for name in names]
     found = [source.without_passwords(it) for review in reviews for it in review.findings]
     found += [source.without_passwords(it) for it in wrong]
     whole = Review(tuple(found), tuple(it for review in reviews for it in review.ignored))

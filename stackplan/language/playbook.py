@@ -1,7 +1,5 @@
 """From a file, and those that it names, to a Playbook whose texts are all as written."""
 
-import contextlib
-import gc
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +9,7 @@ from stackplan.language.project import Disk, Files, Project
 from stackplan.language.reading import Read, Reading, holds_template, value_of
 from stackplan.language.shape import Compiler, Shape
 from stackplan.language.tree import Tree, YamlMapping, YamlSequence
+from stackplan.language.uncollected import uncollected
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Rollout, Share, Variable
@@ -25,7 +24,7 @@ def read(path: Path, *, root: Path | None = None, files: Files | None = None) ->
     `files` are those of the disk, unless others are given. Raise Invalid with everything that is wrong in it and in
     the files that it includes.
     """
-    with _uncollected():
+    with uncollected():
         return _read(path, root, files or Disk())
 
 
@@ -186,18 +185,6 @@ class _Reader:
             self.diagnoses.append(
                 Diagnosis(summary="the playbook has too many steps", expected=f"at most {MOST_STEPS}")
             )
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Put off garbage collection: a tree of a hundred thousand parts that all stay would be gone through many times."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _twice(text: str, at: Location, first: Location) -> Diagnosis:
