@@ -76,11 +76,12 @@ def kill_controller(victim):
 
 
 def _kill(victim, find):
-    """Kill one of the processes that `find` returns, some moments after there is one."""
+    """Kill one of the processes that `find` returns: now, or some moments after there is one."""
     deadline = time.monotonic() + _PROCESS_PATIENCE_S
     while not find() and victim.controlled and time.monotonic() < deadline:
         victim.wait(_LOOK_S)
-    victim.wait(victim.random.uniform(0.0, _LONGEST_MOMENT_S))
+        if find():
+            victim.wait(victim.random.uniform(0.0, _LONGEST_MOMENT_S))
     if not (pids := find()):
         return False
     with contextlib.suppress(ProcessLookupError):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.faults.announcement import Announcements
 from tests.faults.campaign import run_campaign
 from tests.faults.injection import FAULTS
 from tests.faults.tally import WRONG, Tally, text
@@ -69,3 +70,15 @@ def test_the_figures_name_every_kind_of_fault_and_all_that_must_not_be():
     assert "faults injected                   15" in told
     assert all(name in told for name in (*FAULTS, *WRONG))
     assert told.endswith("  7.1: `apply` did not end in time")
+
+
+def test_a_moment_comes_when_the_journal_announces_it_and_not_for_what_it_said_before(tmp_path):
+    journal = tmp_path / "runs" / "r" / "events.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text('{"event":"StepStarted","step":"step-1"}\n')
+    announcements = Announcements(tmp_path)
+    assert not announcements.has("StepStarted")
+    with journal.open("a") as file:
+        file.write('{"event":"StepEnded","step":"step-1"}\n{"event":"StepStarted","step":"step-2"}\n')
+    assert announcements.has("StepStarted")
+    assert not announcements.has("StepStarted")

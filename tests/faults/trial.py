@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
 from stackplan.lab.sandbox import Sandbox, plain_python
+from tests.faults.announcement import MOMENTS, Announcements
 from tests.faults.injection import FAULTS, Victim
 from tests.faults.tally import Tally
 from tests.proxy.tcp import Proxy
@@ -22,6 +23,9 @@ STEPS = 6
 LINES = 30
 # Between one fault and the next: from within the same exchange to well into the next step.
 _MOMENTS_S = (0.0, 1.2)
+# Half of the faults come that soon after the journal announced something: an exchange takes no longer.
+_AT_ONCE_S = (0.0, 0.04)
+_ANNOUNCED_WITHIN_S = 5.0
 _LOOK_S = 0.02
 # What was cut off ends by itself: a node program at the end of its input, sshd's child when it hears of the reset.
 _PARTING_S = 30.0
@@ -128,11 +132,22 @@ class Trial:
             if self.tally.injected >= self.share:
                 self.over.wait(_LOOK_S)
                 continue
-            self._let_pass(victim, self.random.uniform(*_MOMENTS_S))
+            self._await_moment(victim)
             (name,) = self.random.choices(list(FAULTS), [often for _, often in FAULTS.values()])
             if victim.controlled and FAULTS[name][0](victim):
                 self.tally.faults[name] += 1
         return True
+
+    def _await_moment(self, victim):
+        """Let time pass until the next fault is due: some moments, or until something was announced."""
+        if self.random.random() < 0.5:
+            self._let_pass(victim, self.random.uniform(*_MOMENTS_S))
+            return
+        event, soon_s = self.random.choice(MOMENTS), self.random.uniform(*_AT_ONCE_S)
+        announcements, until = Announcements(self.state), time.monotonic() + _ANNOUNCED_WITHIN_S
+        while not announcements.has(event) and victim.controlled and time.monotonic() < until:
+            self.over.wait(0.005)
+        self._let_pass(victim, soon_s)
 
     def _let_pass(self, victim, seconds):
         until = time.monotonic() + seconds
