@@ -27,6 +27,7 @@ from stackplan.model.comparison import (
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Playbook, Rollout, Share
 
+EMPTY = '""'
 _LOUD = (Effect.WEAKER, Effect.NOTE)
 
 
@@ -106,7 +107,7 @@ def _of_condition(step: str | None, change: ConditionChange, *, gone: bool = Fal
 
 def _of_field(step: str | None, subject: str, change: FieldChange) -> Weakening:
     if change.after is None:
-        what = f"`{change.path}: {change.before}` is no longer asked for"
+        what = f"`{change.path}: {change.before or EMPTY}` is no longer asked for"
     else:
         what = f"`{change.path}`: {change.why}" if change.why else f"`{change.path}` is another one"
     return Weakening(

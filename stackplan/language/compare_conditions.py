@@ -127,13 +127,13 @@ def _changed(phase: Phase, before: Condition, after: Condition) -> ConditionChan
 
 
 def _fields(before: Condition, after: Condition) -> Iterator[FieldChange]:
-    yield from _stated(before, after)
+    yield from stated_fields(before, after)
     yield from _proving(before, after)
     if before.message != after.message:
         yield FieldChange(path="message", before=_masked(before.message), after=_masked(after.message), at=after.at)
 
 
-def _stated(before: Condition, after: Condition) -> Iterator[FieldChange]:
+def stated_fields(before: Condition, after: Condition) -> Iterator[FieldChange]:
     """Yield what differs in what is stated: under a `not` this is the other way round."""
     yield from _arguments(before, after)
     yield from _operands(before, after)
@@ -174,7 +174,7 @@ def _operands(before: Condition, after: Condition) -> Iterator[FieldChange]:
             ruled = (Effect.WEAKER, "is enough now") if either else (Effect.STRONGER, None)
             yield _operand(before, after, None, described(it), _turned(after, ruled))
     for first, second in pairs:
-        stated = [_turned(after, _ruling_of(it)) for it in _stated(first, second)]
+        stated = [_turned(after, _ruling_of(it)) for it in stated_fields(first, second)]
         rulings = [*stated, *(_ruling_of(it) for it in _proving(first, second))]
         if rulings or first.message != second.message:
             yield _operand(before, after, described(first), described(second), together(rulings))
@@ -208,11 +208,11 @@ def _patience(before: Condition, after: Condition) -> Iterator[FieldChange]:
 
 
 def _recheck(before: Condition, after: Condition) -> Iterator[FieldChange]:
-    if before.recheck is after.recheck:
-        return
     old, new = rechecked(before), rechecked(after)
+    if old is new:
+        return
     more = _SELDOM.index(new) - _SELDOM.index(old)
-    effect = Effect.WEAKER if more > 0 else Effect.STRONGER if more < 0 else Effect.OTHER
+    effect = Effect.WEAKER if more > 0 else Effect.STRONGER
     yield FieldChange(
         path="recheck",
         before=old.value,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackplan.language.compare_filling import essence
+from stackplan.language.compare_implied import implied
 from stackplan.language.compare_values import Ruling
 from stackplan.model.comparison import Effect
 from stackplan.model.condition import Condition
@@ -72,5 +73,5 @@ def _all(playbook: Playbook) -> Iterator[tuple[Condition, _Stated]]:
     for place, step in enumerate(playbook.steps):
         for condition in step.preconditions:
             yield condition, _Stated(place, Phase.PRE, step.id)
-        for condition in step.postconditions:
+        for condition in (*step.postconditions, *(implied(step.action.kind, step.action.arguments) or ())):
             yield condition, _Stated(place, Phase.POST, step.id)

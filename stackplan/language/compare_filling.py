@@ -165,7 +165,12 @@ def written(value: Value) -> str:
 
 
 def essence(value: Value) -> object:
-    """Return what two values have in common that say the same: the order of a mapping and quotes make no difference."""
+    """Return what two values have in common that say the same: the order of a mapping and quotes make no difference.
+
+    Of what is not written it is None, which no written value has, an empty one neither.
+    """
+    if value is None:
+        return None
     if isinstance(value, Mapping):
         return tuple(sorted((key, essence(item)) for key, item in value.items()))
     return tuple(essence(item) for item in value) if isinstance(value, tuple) else written(value)

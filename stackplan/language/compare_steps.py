@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 
+from stackplan.language.compare_actions import Proven, action_fields, removed_action
 from stackplan.language.compare_conditions import added, compare_conditions, removed
 from stackplan.language.compare_elsewhere import BEFORE_ALL, Elsewhere, Place
 from stackplan.language.compare_filling import essence, masked_lines, shown
+from stackplan.language.compare_implied import read_action
 from stackplan.language.compare_order import Order, job_of, order
 from stackplan.language.compare_values import Ruling
 from stackplan.model.arguments import Value
 from stackplan.model.comparison import CommandChange, Effect, FieldChange, Move, StepChange, Turn
-from stackplan.model.diagnosis import Invalid
-from stackplan.model.kind import ACTIONS, ActionKind
 from stackplan.model.location import Location
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Action, OnFailure, Step
 
 _NEITHER: Ruling = (Effect.OTHER, None)
-_DIGEST = "sha256"
 
 
 def compare_steps(old: Sequence[Step], new: Sequence[Step], elsewhere: Elsewhere) -> tuple[StepChange, ...]:
@@ -66,7 +65,7 @@ def _step(old: Step | None, new: Step, places: Order, elsewhere: Elsewhere, plac
             conditions=(*added(Phase.PRE, new.preconditions), *added(Phase.POST, new.postconditions)),
             at=new.at,
         )
-    fields = tuple(_fields(old, new))
+    fields = tuple(_fields(old, new, Proven(new.postconditions, elsewhere, place)))
     conditions = (
         *compare_conditions(Phase.PRE, old.preconditions, new.preconditions, elsewhere, place),
         *compare_conditions(Phase.POST, old.postconditions, new.postconditions, elsewhere, place),
@@ -89,25 +88,27 @@ def _step(old: Step | None, new: Step, places: Order, elsewhere: Elsewhere, plac
 
 
 def _removed_step(old: Step, elsewhere: Elsewhere, place: Place) -> StepChange:
+    conditions = (
+        *removed(Phase.PRE, old.preconditions, elsewhere, place),
+        *removed(Phase.POST, old.postconditions, elsewhere, place),
+    )
+    # Where a condition is lost with the step, that says enough.
+    told = any(it.effect is Effect.WEAKER for it in conditions)
+    lost = None if told else removed_action(old, Proven((), elsewhere, place))
     return StepChange(
         id=old.id,
         turn=Turn.REMOVED,
         kind=old.action.kind,
         command=_command_change(old, None),
-        conditions=(
-            *removed(Phase.PRE, old.preconditions, elsewhere, place),
-            *removed(Phase.POST, old.postconditions, elsewhere, place),
-        ),
+        fields=() if lost is None else (lost,),
+        conditions=conditions,
         at=old.at,
     )
 
 
-def _fields(old: Step, new: Step) -> Iterator[FieldChange]:
+def _fields(old: Step, new: Step, proven: Proven) -> Iterator[FieldChange]:
     """Yield what differs in the action and the settings of a step; `name` and `why`, words for people, do not count."""
-    if old.action.kind != new.action.kind:
-        yield _kind(old, new)
-    else:
-        yield from _action_fields(old.action, new.action)
+    yield from action_fields(old, new, proven)
     if old.when != new.when:
         yield _when(old.when, new.when, new.when_at or new.at)
     for name, before, after, (effect, why) in _settings(old, new):
@@ -133,39 +134,6 @@ def _settings(old: Step, new: Step) -> Iterator[tuple[str, Value, Value, Ruling]
     yield "interruptible", old.interruptible, new.interruptible, again
 
 
-def _kind(old: Step, new: Step) -> FieldChange:
-    """Tell of another action, and of what the old one brought along to be proven."""
-    lost = [it for it in _implied(old) if it not in {*_implied(new), *(known.kind for known in new.postconditions)}]
-    why = f"{', '.join(lost)} came with the old one and is no longer proven" if lost else None
-    effect = Effect.WEAKER if lost else Effect.OTHER
-    return FieldChange(
-        path="action", before=old.action.kind, after=new.action.kind, effect=effect, why=why, at=new.action.at
-    )
-
-
-def _implied(step: Step) -> list[str]:
-    """Return the kinds of the conditions that an action brings along by itself."""
-    found = _action(step)
-    return [] if found is None else list(dict.fromkeys(it.kind for it in found.implied()))
-
-
-def _action_fields(old: Action, new: Action) -> Iterator[FieldChange]:
-    before, after = old.arguments.values, new.arguments.values
-    for key in (*before, *(it for it in after if it not in before)):
-        was, now = before.get(key), after.get(key)
-        if essence(was) == essence(now):
-            continue
-        lost = key == _DIGEST and now is None
-        yield FieldChange(
-            path=f"{new.kind}.{key}",
-            before=_shown(was),
-            after=_shown(now),
-            effect=Effect.WEAKER if lost else Effect.OTHER,
-            why="whatever is downloaded is taken now" if lost else None,
-            at=(old if now is None else new).arguments.place(key),
-        )
-
-
 def _when(before: str | None, after: str | None, at: Location) -> FieldChange:
     if after is None:
         return FieldChange(path="when", before=before, after=None, effect=Effect.STRONGER, at=at)
@@ -184,23 +152,11 @@ def _command(step: Step | None) -> str | None:
 
     None where not even that can be told, because only a node fills in an argument.
     """
-    found = None if step is None else _action(step)
+    found = None if step is None else read_action(step.action)
     if found is None:
         return None
     job = job_of(found)
     return masked_lines((job.display if job is not None else "") or found.describe())
-
-
-def _action(step: Step) -> ActionKind | None:
-    """Return the action with its arguments read; None where only a node can tell them."""
-    found = ACTIONS.find(step.action.kind)
-    if found is None or not issubclass(found, ActionKind):
-        return None
-    try:
-        return found.read(step.action.arguments)
-    except (Invalid, ValueError, TypeError):
-        # A template that only a node fills in need not be what the kind wants.
-        return None
 
 
 def _retries(step: Step) -> Value:

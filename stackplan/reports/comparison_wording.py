@@ -65,13 +65,25 @@ def counts(comparison: Comparison) -> str:
     if comparison.nodes is not None:
         differing = sum(node.differs for node in comparison.nodes)
         said.append(f"another plan for {differing} of {counted(len(comparison.nodes), 'recorded node')}")
-    return "; ".join(said) + "." if said else "Only settings of the rollout or preconditions changed."
+    return "; ".join(said) + "." if said else f"{_only(comparison)} changed."
+
+
+def _only(comparison: Comparison) -> str:
+    """Return what changed where neither a step nor a variable did."""
+    nodes = any(it.path == "nodes" for it in comparison.settings)
+    rollout = any(it.path != "nodes" for it in comparison.settings)
+    parts = [
+        (nodes, "which nodes it is for"),
+        (rollout, "the rollout"),
+        (comparison.preconditions, "the preconditions"),
+    ]
+    return "Only " + " and ".join(words for there, words in parts if there)
 
 
 def weakening(it: Weakening) -> str:
     """Return what is proven less, with the values where there are two."""
     both = (
-        f" ({safe(it.before, 160)} → {safe(it.after, 160)})" if it.before is not None and it.after is not None else ""
+        f" ({value(it.before, 160)} → {value(it.after, 160)})" if it.before is not None and it.after is not None else ""
     )
     return f"{safe(it.what)}{both}"
 
@@ -104,10 +116,10 @@ def field_words(it: FieldChange) -> str:
     return f"{safe(it.path, 80)}: {before} → {after}{why}"
 
 
-def value(text: str | None) -> str:
+def value(text: str | None, limit: int = 300) -> str:
     if text is None:
         return "nothing"
-    return safe(text, 300) if text.strip() else '""'
+    return safe(text, limit) if text.strip() else '""'
 
 
 def condition_words(it: ConditionChange) -> str:
