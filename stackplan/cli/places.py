@@ -1,5 +1,6 @@
 """Where things lie: a playbook by path or by name, and the root of the project."""
 
+import codecs
 import errno
 import stat
 from collections.abc import Iterator
@@ -12,6 +13,14 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 
 SUFFIXES = (".yaml", ".yml")
 _SNIFFED_BYTES = 4096
+_DOCUMENTS = {
+    "facts": "the recorded facts of a node",
+    "report": "the report of a command",
+    "comparison": "a comparison of two playbooks",
+    "diagnoses": "the diagnoses of a command",
+    "history": "the histories of nodes",
+    "runs": "a list of runs",
+}
 
 
 def find_playbook(name: str, inventory: Path | None, here: Path) -> Path:
@@ -25,21 +34,31 @@ def find_playbook(name: str, inventory: Path | None, here: Path) -> Path:
 
 
 def check_playbook(path: Path) -> None:
-    """Raise Invalid for a file that is surely something else: a saved plan, or nothing at all."""
+    """Raise Invalid for a file that is surely something else: what stackplan itself wrote, or nothing at all."""
     data = read_start(path, str(path), _SNIFFED_BYTES)
-    begins = data.strip()
+    begins = data.removeprefix(codecs.BOM_UTF8).strip()
     if len(data) < _SNIFFED_BYTES and begins in (b"", b"{}"):
+        what = "holds an empty mapping" if begins else "is empty"
         expected = "a playbook, with `nodes` and `steps`"
-        raise Invalid([Diagnosis(summary=f"{path} is empty: neither a playbook nor a saved plan", expected=expected)])
-    if begins.startswith(b"{") and _is_plan(path):
-        remedy = f"apply it with `stackplan apply {path}`; its playbook is the one that `stackplan plan` was given"
-        raise Invalid([Diagnosis(summary=f"{path} is a saved plan", expected="a playbook", remedy=remedy)])
+        raise Invalid([Diagnosis(summary=f"{path} {what}: neither a playbook nor a saved plan", expected=expected)])
+    if begins.startswith(b"{") and (found := _written_by_stackplan(path)) is not None:
+        raise Invalid([found])
 
 
-def _is_plan(path: Path) -> bool:
-    from stackplan.engine.saved_plan_file import is_plan_file  # noqa: PLC0415 - spared by whoever gives a playbook
+def _written_by_stackplan(path: Path) -> Diagnosis | None:
+    from stackplan.engine.saved_plan_file import is_plan_file, other_document  # noqa: PLC0415 - spared by a playbook
 
-    return is_plan_file(path)
+    if is_plan_file(path):
+        apply = f"apply it with `stackplan apply {path}`; its playbook is the one that `stackplan plan` was given"
+        return Diagnosis(summary=f"{path} is a saved plan", expected="a playbook", remedy=apply)
+    if (name := other_document(path)) is None:
+        return None
+    kind, _, _ = name.removeprefix("stackplan.").partition("/")
+    what = _DOCUMENTS.get(kind, f"a document of the format {name}")
+    remedy = f"plan on them with `stackplan plan --facts {path.parent} PLAYBOOK`" if kind == "facts" else None
+    return Diagnosis(
+        summary=f"{path} holds {what}: neither a playbook nor a saved plan", expected="a playbook", remedy=remedy
+    )
 
 
 def find_file(name: str, inventory: Path | None, here: Path) -> Path:

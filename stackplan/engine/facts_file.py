@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import tempfile
 import urllib.parse
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Q
 from stackplan.model.secret import Redactor, Secret
 
 FORMAT = "stackplan.facts/1"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NOT_RECORDED = Unknown("it is not among the recorded facts; record them again with `stackplan facts`")
 _SECRET = Unknown("the question holds a secret, and such are not recorded")
 
@@ -150,13 +153,24 @@ def _decode_answer(data: object) -> Answer:
 
 
 def recording_of(data: object) -> Recording:
-    """Return what JSON data of facts say of how they came about."""
+    """Return what JSON data of facts say of how they came about. Raise Malformed for what says something else."""
     found = data if isinstance(data, dict) else {}
-    version, playbook = found.get("stackplan"), found.get("playbook_sha256")
-    return Recording(
-        stackplan=version if isinstance(version, str) else None,
-        playbook=playbook if isinstance(playbook, str) else None,
-    )
+    version, playbook, taken = (found.get(key) for key in ("stackplan", "playbook_sha256", "taken"))
+    if not (version is None or (isinstance(version, str) and version.strip())):
+        raise Malformed("`stackplan` is no version")
+    if not (playbook is None or (isinstance(playbook, str) and _DIGEST.fullmatch(playbook))):
+        raise Malformed("`playbook_sha256` is no digest: 64 hexadecimal digits")
+    if not (isinstance(taken, str) and _is_time(taken)):
+        raise Malformed("`taken` is no time, such as 2026-12-01T08:30:00Z")
+    return Recording(stackplan=version, playbook=playbook)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def file_name(node: str) -> str:

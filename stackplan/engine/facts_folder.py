@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.engine.facts_file import Reading, Recording, decode, file_name, recording_of
+from stackplan.engine.json_text import parse
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.facts import Facts
 from stackplan.model.location import Location
@@ -38,7 +39,7 @@ def read_recorded(folder: Path) -> dict[str, RecordedNode]:
     wrong: list[Diagnosis] = []
     for path in _paths(folder):
         try:
-            data = json.loads(_bytes(path))
+            data = parse(_bytes(path))
             it = RecordedNode(decode(data, reading), path, recording_of(data))
         except (OSError, ValueError, RecursionError) as error:
             wrong.append(_unusable(path, error))
@@ -107,7 +108,14 @@ def remarks(
 
 
 def _outdated(used: Collection[RecordedNode], playbook: str, version: str) -> Iterator[Diagnosis]:
-    """Yield a note for facts that were recorded for other files of the playbook, or by another version of stackplan."""
+    """Yield a note for facts that were recorded for other files of the playbook, or by another version of stackplan,
+    and for such as do not say it.
+    """
+    if silent := [it.facts.node for it in used if None in (it.recording.playbook, it.recording.stackplan)]:
+        summary = (
+            f"the facts of {_named(silent)} do not say for which playbook, or by which stackplan, they were recorded"
+        )
+        yield _note(summary, "they may be older than they look; `stackplan facts` records them anew")
     if old := [it.facts.node for it in used if it.recording.playbook not in (playbook, None)]:
         summary = f"the facts of {_named(old)} were recorded before the playbook was changed"
         yield _note(summary, "what it asks since then is unknown; `stackplan facts` records it anew")

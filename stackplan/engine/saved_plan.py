@@ -13,6 +13,7 @@ from typing import cast
 
 from stackplan.engine.conclusion import Conclusion
 from stackplan.engine.encoding import Malformed, plain, typed
+from stackplan.engine.json_text import BYTE_ORDER_MARK, format_of, parse
 from stackplan.model.arguments import Value
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName, Transport
@@ -20,7 +21,7 @@ from stackplan.model.playbook import SecretSource, Variable
 from stackplan.model.report import PlaybookIdentity
 
 FORMAT = "stackplan.plan/1"
-_FAMILY = re.compile(r'\s*\{\s*"format"\s*:\s*"stackplan\.plan/')
+_FAMILY = re.compile(r'\ufeff?\s*\{\s*"format"\s*:\s*"stackplan\.plan/')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,15 +171,7 @@ def _read(value: object) -> Value:
 
 def is_plan(text: str) -> bool:
     """Return whether a text is a saved plan, of whatever version, or begins as one that was cut off."""
-    if _FAMILY.match(text):
-        return True
-    if not text.lstrip().startswith("{"):
-        return False
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and str(document.get("format")).startswith("stackplan.plan/")
+    return bool(_FAMILY.match(text)) or str(format_of(text)).startswith("stackplan.plan/")
 
 
 def sha256_text(text: str) -> str:
@@ -196,9 +189,11 @@ def encode(plan: SavedPlan) -> str:
 def decode(text: str) -> SavedPlan:
     """Return the plan of a text. Raise Malformed, in one sentence, for one that is cut off, changed, or none."""
     try:
-        document = json.loads(text)
+        document = parse(text.removeprefix(BYTE_ORDER_MARK))
     except json.JSONDecodeError as error:
         raise Malformed(f"it ends early or is damaged: {error}") from error
+    except Malformed:
+        raise
     except (ValueError, RecursionError) as error:
         raise Malformed(f"it cannot be read: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:

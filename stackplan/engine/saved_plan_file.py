@@ -1,10 +1,12 @@
 """Saved plans on the disk: written whole, for their owner alone; known by what is in them, never by their name."""
 
+import codecs
 import os
 import tempfile
 from pathlib import Path
 
 from stackplan.engine.encoding import Malformed
+from stackplan.engine.json_text import format_of
 from stackplan.engine.saved_plan import SavedPlan, decode, encode, is_plan
 from stackplan.model.diagnosis import Diagnosis, Invalid
 
@@ -17,20 +19,31 @@ _AGAIN = "make a new one with `stackplan plan PLAYBOOK -o FILE`"
 
 def is_plan_file(path: Path) -> bool:
     """Return whether a path leads to a saved plan; one that was damaged, or is of another version, is one, too."""
+    return (text := _json_text(path)) is not None and is_plan(text)
+
+
+def other_document(path: Path) -> str | None:
+    """Return the format of a document of stackplan that is no plan (`stackplan.facts/1`); None for anything else."""
+    text = _json_text(path)
+    return None if text is None or is_plan(text) else format_of(text)
+
+
+def _json_text(path: Path) -> str | None:
+    """Return what stands in a file that begins like a JSON object; of a plan the beginning may do."""
     try:
         # A pipe would be waited for, and what was read of it would be gone.
         if not path.is_file():
-            return False
+            return None
         with path.open("rb") as file:
             begins = file.read(_SNIFFED_BYTES)
-            if not begins.lstrip().startswith(b"{"):
-                return False
+            if not begins.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+                return None
             if is_plan(begins.decode("utf-8", "replace")):
-                return True
+                return begins.decode("utf-8", "replace")
             rest = file.read(LARGEST_BYTES) if len(begins) == _SNIFFED_BYTES else b""
     except (OSError, ValueError):
-        return False
-    return bool(rest) and is_plan((begins + rest).decode("utf-8", "replace"))
+        return None
+    return (begins + rest).decode("utf-8", "replace")
 
 
 def read_plan(path: Path) -> SavedPlan:

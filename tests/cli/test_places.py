@@ -77,6 +77,9 @@ def odd(project, monkeypatch):
     (project / "blank").write_text(" \n\n")
     (project / "braces").write_text("{}\n")
     (project / "plan").write_text('{"format": "stackplan.plan/1", "nodes": []}')
+    (project / "recorded").write_text('{"answers": [], "format": "stackplan.facts/1"}')
+    (project / "marked").write_text('\ufeff{"format": "stackplan.plan/1", "nodes": []}')
+    (project / "strange").write_text('{"format": "stackplan.other/7"}')
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
         yield project
@@ -90,7 +93,10 @@ ODD = {
     "socket": "socket is no regular file",
     "empty": "empty is empty: neither a playbook nor a saved plan",
     "blank": "blank is empty: neither a playbook nor a saved plan",
-    "braces": "braces is empty: neither a playbook nor a saved plan",
+    "braces": "braces holds an empty mapping: neither a playbook nor a saved plan",
+    "recorded": "recorded holds the recorded facts of a node: neither a playbook nor a saved plan",
+    "marked": "marked is a saved plan",
+    "strange": "strange holds a document of the format stackplan.other/7",
     "plan": "plan is a saved plan",
 }
 
@@ -107,7 +113,7 @@ def test_a_saved_plan_is_met_with_what_to_do_with_it(odd):
     assert "`stackplan apply plan`" in caught.value.diagnoses[0].remedy
 
 
-@pytest.mark.parametrize("name", sorted({*ODD} - {"plan"}))
+@pytest.mark.parametrize("name", sorted({*ODD} - {"plan", "marked"}))
 def test_only_a_plan_is_a_plan_and_nothing_is_waited_for(odd, name):
     assert not is_plan_file(odd / name)
     assert is_plan_file(odd / "plan")

@@ -21,6 +21,8 @@ def facts(node, **more):
         "node": node,
         "taken": "2026-12-01T00:00:00Z",
         "answers": [{"query": query, "answer": {"known": {"gpus": [node]}}}],
+        "stackplan": "0.2.0",
+        "playbook_sha256": DIGEST,
         **more,
     }
 
@@ -119,8 +121,36 @@ def said(folder, nodes, *, narrowed=False):
 
 def test_facts_that_fit_are_not_remarked_upon(folder):
     assert said(folder, ["gpu-01"]) == []
-    (folder / "gpu-01.json").write_text(json.dumps(facts("gpu-01", stackplan="0.2.0", playbook_sha256=DIGEST)))
-    assert said(folder, ["gpu-01"]) == []
+
+
+@pytest.mark.parametrize("key", ["stackplan", "playbook_sha256"])
+def test_facts_that_do_not_say_how_they_came_about_are_remarked_upon(folder, key):
+    (folder / "gpu-01.json").write_text(json.dumps(facts("gpu-01", **{key: None})))
+    (note,) = said(folder, ["gpu-01"])
+    assert note.startswith("the facts of gpu-01 do not say for which playbook")
+
+
+@pytest.mark.parametrize(
+    ("key", "junk", "word"),
+    [
+        ("stackplan", [1], "`stackplan` is no version"),
+        ("stackplan", " ", "`stackplan` is no version"),
+        ("playbook_sha256", {"a": []}, "`playbook_sha256` is no digest"),
+        ("playbook_sha256", "abc", "`playbook_sha256` is no digest"),
+        ("taken", "yesterday", "`taken` is no time"),
+    ],
+)
+def test_junk_in_what_facts_say_of_themselves_is_an_error(folder, key, junk, word):
+    (folder / "gpu-01.json").write_text(json.dumps(facts("gpu-01", **{key: junk})))
+    with pytest.raises(Invalid, match=word):
+        read_recorded(folder)
+
+
+def test_a_key_that_stands_twice_is_refused(folder):
+    text = json.dumps(facts("gpu-01"))
+    (folder / "gpu-01.json").write_text(text.replace("{", '{"answers": [], ', 1))
+    with pytest.raises(Invalid, match='the key "answers" stands twice in one object'):
+        read_recorded(folder)
 
 
 def test_facts_of_many_other_nodes_are_one_note(folder):

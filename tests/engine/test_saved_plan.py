@@ -141,6 +141,17 @@ class TestText:
         with pytest.raises(Malformed, match=why):
             decode(forged)
 
+    def test_a_byte_order_mark_is_no_damage(self):
+        plan = saved(bound(step("torch")), torch="old")
+        assert is_plan(f"\ufeff{encode(plan)}")
+        assert decode(f"\ufeff{encode(plan)}") == plan
+
+    def test_one_in_which_a_key_stands_twice_is_known_and_refused(self):
+        text = encode(saved(bound(step("torch")), torch="old")).replace("{", '{"nodes": [], ', 1)
+        assert is_plan(text)
+        with pytest.raises(Malformed, match='the key "nodes" stands twice in one object'):
+            decode(text)
+
     @pytest.mark.parametrize("text", ["[" * 100_000, "[]", "7", '{"format": 7}'])
     def test_what_is_no_plan_is_refused(self, text):
         with pytest.raises(Malformed, match=r"it cannot be read|its format is"):
