@@ -9,7 +9,7 @@ import click
 
 from stackplan import __version__
 from stackplan.cli import failure, output, streams
-from stackplan.cli.signals import interrupt_on_signals
+from stackplan.cli.signals import end_on_signals, interrupt_on_signals
 
 COMMANDS = {
     "lint": "Check playbooks without any node.",
@@ -85,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "_STACKPLAN_COMPLETE" in os.environ:
         stackplan.main(prog_name="stackplan")
     words = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(failure.guard(lambda shown: run(words, shown)))
+    status = failure.guard(lambda shown: run(words, shown))
+    end_on_signals(status)
+    sys.exit(status)
 
 
 def run(words: list[str], shown: output.Shown) -> int:

@@ -16,6 +16,7 @@ from stackplan.cli.selection import Selection, audit_option, selection_options, 
 from stackplan.cli.variables import with_variables
 from stackplan.engine.consult import Survey
 from stackplan.engine.facts_folder import RecordedNode, nothing_recorded, read_recorded, remarks
+from stackplan.engine.interruption import Interrupted
 from stackplan.engine.plan import node_plans, plan_recorded, plan_report
 from stackplan.engine.saved_plan import SavedPlan
 from stackplan.engine.saved_plan import Selection as Chosen
@@ -75,7 +76,9 @@ def command(
     plans = node_plans(prepared.targets, prepared.connect, survey)
     if output is not None:
         chosen = Chosen(only=only, first=first)
-        _save(output, plan_to_save(prepared, plans, files, chosen, survey.clock.now()))
+        interrupted = any(isinstance(it, Interrupted) for it in plans.values())
+        saved = None if interrupted else plan_to_save(prepared, plans, files, chosen, survey.clock.now())
+        _save(output, saved, interrupted=interrupted)
     report = plan_report(prepared.targets, plans, survey)
     return end(with_variables(report, prepared), form, detailed=detailed_exitcode)
 
@@ -97,7 +100,10 @@ def _check_output(output: Path, facts: Path | None) -> None:
     check_place(output)
 
 
-def _save(output: Path, saved: SavedPlan | None) -> None:
+def _save(output: Path, saved: SavedPlan | None, *, interrupted: bool) -> None:
+    if interrupted:
+        say("No plan was saved: the command was interrupted.")
+        return
     if saved is None:
         say("No plan was saved: not every node could be asked to the end. `-l` leaves nodes out.")
         return
