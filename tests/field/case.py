@@ -1,7 +1,7 @@
 """A case: one report of the field, its playbook, what its node answers, and what has to catch it.
 
-A case is a file of `cases/`, named by the report's number. Each of its `replays` is a playbook (`steps`, and `head` before
-them), a `node`, and the list of what has `caught` it:
+A case is a file of `cases/`, named by the report's number. Each of its `replays` is a playbook (`preconditions`, each the
+text of one, and `steps`, without which it is an upgrade of torch to cu130), a `node`, and the list of what has `caught` it:
 
     lint: CODE            a rule finds it in the playbook
     finding: CODE         the audit of the node's environment, part of every plan, finds it
@@ -20,6 +20,25 @@ from typing import Any
 
 import yaml
 
+UPGRADE = """
+- id: torch
+  python_packages:
+    venv: ~/ml-env
+    packages: [torch==2.11.0+cu130, torchvision==0.26.0+cu130, torchaudio==2.11.0+cu130]
+    index_url: https://download.pytorch.org/whl/cu130
+  postconditions:
+    - torch: {venv: ~/ml-env, cuda: "13.0"}
+"""
+"""The step of a replay that is about what comes before any step."""
+CU128: Mapping[str, Any] = {
+    "packages": {"torch": "2.10.0+cu128", "torchvision": "0.25.0+cu128", "torchaudio": "2.10.0+cu128"},
+    "dry_runs": [
+        {
+            "names": ["torch", "torchvision", "torchaudio"],
+            "changes": {"torch": "2.11.0+cu130", "torchvision": "0.26.0+cu130", "torchaudio": "2.11.0+cu130"},
+        }
+    ],
+}
 CASES = Path(__file__).parent / "cases"
 STAGES = ("lint", "finding", "precondition", "predicted", "stopped", "differs", "harmless", "missed")
 BEFORE = frozenset({"lint", "finding", "precondition", "predicted", "differs"})
@@ -81,12 +100,14 @@ def read(path: Path) -> Case:
 
 
 def _replay(report: int, number: int, told: Mapping[str, Any]) -> Replay:
-    head = f"stackplan: 1\nname: report-{report}\nnodes: all\n{told.get('head', '')}steps:\n"
+    before = "".join(f"  - {it}\n" for it in told.get("preconditions", ()))
+    before = f"preconditions:\n{before}" if before else ""
+    head = f"stackplan: 1\nname: report-{report}\nnodes: all\n{before}steps:\n"
     return Replay(
         report=report,
         number=number,
-        playbook=head + "".join(f"  {line}\n" for line in told["steps"].splitlines()),
-        node=told.get("node", {}),
+        playbook=head + "".join(f"  {line}\n" for line in told.get("steps", UPGRADE).splitlines()),
+        node={**(CU128 if "steps" not in told else {}), **told.get("node", {})},
         others=told.get("others", {}),
         caught=tuple(map(_catch, told["caught"])),
     )

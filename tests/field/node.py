@@ -1,10 +1,12 @@
 """A node that is told what it answers: before anything is done, and after each step.
 
 What a case does not tell is unknown to it, so nothing holds by oversight. `facts` names cases of `tests/facts`, which hold
-what nodes truly answer; `packages` stands for all that a node tells of an environment with these packages.
+what nodes truly answer; `packages` stands for all that a node tells of an environment with these packages. The questions
+named in `really` are put to the node program itself, which finds the `files` and `programs` of the case.
 """
 
 import copy
+import importlib
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -15,7 +17,8 @@ from stackplan.connection.failure import ConnectionLost
 from stackplan.connection.holders import Holders
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Failed, Known, Query, Unknown
-from stackplan.model.job import Absent, Ended, Ending, Exited, Signalled, TimedOut, Whereabouts
+from stackplan.model.job import Absent, Ended, Ending, Exited, Rebooted, Signalled, TimedOut, Whereabouts
+from stackplan.node.context import CannotTell, Context, ProbeFailed
 from tests.actions.conftest import installer_answer
 from tests.audit.conftest import healthy
 
@@ -48,7 +51,18 @@ MARKERS = {
 class ToldNode:
     """The node, and a session with it. `starts` counts how often each job was started."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, told: Mapping[str, Any], folder: Path) -> None:
+        self.folder = folder
+        self.really: tuple[str, ...] = tuple(told.get("really", ()))
+        for name, text in told.get("files", {}).items():
+            path = folder / "root" / name.lstrip("/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        for name, text in told.get("programs", {}).items():
+            path = folder / "bin" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"#!/bin/sh\n{text}", "utf-8")
+            path.chmod(0o755)
         self.layers: list[Mapping[str, Any]] = [told]
         self.steps: Mapping[str, Mapping[str, Any]] = told.get("steps", {})
         self.starts: dict[str, int] = {}
@@ -66,7 +80,21 @@ class ToldNode:
             for row in _rows(layer):
                 if _fits(row, query):
                     return _answer(row)
+        if query.kind in self.really:
+            return self._asked(query)
         return self._of_packages(query) or self._of_settings(query) or Unknown(f"the report does not say ({query.kind})")
+
+    def _asked(self, query: Query) -> Answer:
+        """Return what the node program makes of the files and programs of this node."""
+        module = importlib.import_module(f"stackplan.node.queries.{query.kind}")
+        environment = {"HOME": str(self.folder), "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
+        try:
+            context = Context(root=str(self.folder / "root"), environment=environment)
+            return Known(module.answer(dict(query.arguments), context))
+        except CannotTell as error:
+            return Unknown(error.why)
+        except ProbeFailed as error:
+            return Failed(error.why, error.stderr)
 
     def _of_settings(self, query: Query) -> Answer | None:
         if query.kind == "environment_audit":
@@ -94,6 +122,8 @@ class ToldNode:
             found = [layer["findings"] for layer in self.layers if "findings" in layer]
             findings = {kind: {"count": len(rows), "first": rows} for kind, rows in (found[-1] if found else {}).items()}
             return Known({**HEAD, "distributions": len(packages), "files": 9000, "findings": findings})
+        if query.kind == "imports" and self._told("imports"):
+            return Known({**HEAD, "modules": self._laid("imports")})
         return Known(_torch(packages.get("torch"))) if query.kind == "torch" else None
 
     @property
@@ -227,6 +257,8 @@ def _output(step: Mapping[str, Any]) -> bytes:
 
 
 def _ending(step: Mapping[str, Any]) -> Ending:
+    if "rebooted" in step:
+        return Rebooted(*step["rebooted"])
     if "signal" in step:
         return Signalled(step["signal"])
     return TimedOut(step["timed_out"]) if "timed_out" in step else Exited(step.get("exit", 0))

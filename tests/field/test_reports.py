@@ -34,8 +34,8 @@ class Told:
 
     @property
     def nodes(self):
-        return {"gpu-01": ToldNode(self.replay.node)} | {
-            name: ToldNode({**self.replay.node, **it}) for name, it in self.replay.others.items()
+        return {"gpu-01": ToldNode(self.replay.node, self.folder)} | {
+            name: ToldNode({**self.replay.node, **it}, self.folder / name) for name, it in self.replay.others.items()
         }
 
     @property
@@ -169,7 +169,8 @@ CHECKS = {check.__name__: check for check in (lint, finding, precondition, predi
 @pytest.mark.parametrize(
     ("replay", "it"), CAUGHT, ids=[f"{replay.id}-{it.stage}-{it.what[:24]}" for replay, it in CAUGHT]
 )
-def test_what_the_report_tells_of_is_caught(replay, it, tmp_path):
+def test_what_the_report_tells_of_is_caught(replay, it, tmp_path, monkeypatch):
+    monkeypatch.setenv("STACKPLAN_STATE", str(tmp_path / "state"))
     CHECKS[it.stage](Told(replay, tmp_path), it)
 
 
