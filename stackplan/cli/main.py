@@ -12,6 +12,7 @@ from stackplan.cli import failure, output, streams
 from stackplan.cli.signals import end_on_signals, interrupt_on_signals
 
 COMMANDS = {
+    "init": "Write a repository to begin with: inventory, playbook, CI workflow, pre-commit hook.",
     "lint": "Check playbooks without any node.",
     "plan": "Say what each step stands at and what would run; changes nothing.",
     "diff": "Say what a change to a playbook means, above all what it no longer proves.",

@@ -1,16 +1,19 @@
 """What the lab's index offers: stand-ins with the names, versions, pins and CUDA builds of the real packages.
 
 The pins are those of the real packages: sglang 0.5.16 asks torch==2.11.0, sglang-kernel==0.4.5 and
-flashinfer_python[cu13]==0.6.14; sglang 0.5.9 asks torch==2.9.1 and sgl-kernel==0.3.21. The public index's torch 2.10
-and older are built for CUDA 12.8 and do not say so in their metadata; its torch 2.11 is built for CUDA 13.0.
+flashinfer_python[cu13]==0.6.14; sglang 0.5.9 asks torch==2.9.1 and sgl-kernel==0.3.21; vllm 0.26.0 asks torch==2.11.0
+and flashinfer-python==0.6.14. The public index's torch 2.10 and older are built for CUDA 12.8 and do not say so in
+their metadata; its torch 2.11 and its vllm are built for CUDA 13.0.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from stackplan.lab.elf import shared_object
 from stackplan.lab.wheels import Wheel
 
 _NOTE = "# A stand-in of stackplan's lab: it has the metadata of the real package and none of its code.\n"
+_DEVICE = Path(__file__).with_name("torch_device.py")
 _ARCHITECTURES = {
     "12.8": "sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120 compute_120",
     "13.0": "sm_75 sm_80 sm_86 sm_90 sm_100 sm_110 sm_120 compute_120",
@@ -36,8 +39,9 @@ def channels() -> Mapping[str, tuple[Wheel, ...]]:
             _kernel("sgl-kernel", "0.3.21", "12"),
             _kernel("sglang-kernel", "0.4.5", "13"),
             _legacy_app(),
+            _vllm("0.26.0"),
         ),
-        "whl/cu128": (*torch_family("2.10.0", "12.8"), old),
+        "whl/cu128": (*torch_family("2.10.0", "12.8"), *torch_family("2.9.1", "12.8"), old),
         "whl/cu130": (*torch_family("2.11.0", "13.0"), new),
         "whl/nightly/cu130": (*torch_family(NIGHTLY, "13.0"), new),
         "sgl/whl/cu130": (_kernel("sgl-kernel", "0.3.21+cu130", "13"), _kernel("sglang-kernel", "0.4.5+cu130", "13")),
@@ -72,7 +76,16 @@ def _major(cuda: str) -> str:
 def _torch_files(version: str, cuda: str) -> dict[str, bytes]:
     runtime = f"libcudart.so.{_major(cuda)}"
     return {
-        "torch/__init__.py": _python("from torch import _C, cuda, version", "__version__ = version.__version__"),
+        "torch/__init__.py": _python(
+            "from torch import _C, _device, cuda, version",
+            "from torch._device import equal, float32",
+            "__version__ = version.__version__",
+            "def arange(stop, dtype=None, device=None):",
+            "    if device is not None:",
+            "        _device.refuse_without_code(device, cuda.get_arch_list())",
+            "    return _device.Tensor(range(stop), None, device)",
+        ),
+        "torch/_device.py": _DEVICE.read_bytes(),
         "torch/version.py": _python(
             "__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip', 'xpu']",
             f"__version__ = '{version}'",
@@ -84,9 +97,21 @@ def _torch_files(version: str, cuda: str) -> dict[str, bytes]:
         ),
         "torch/_C.py": _python("def _cuda_getArchFlags():", f"    return {_ARCHITECTURES[cuda]!r}"),
         "torch/cuda/__init__.py": _python(
+            "from torch import _C, _device",
+            "from torch._device import OutOfMemoryError",
             "def get_arch_list():",
-            "    from torch import _C",
             "    return [word for word in _C._cuda_getArchFlags().split() if word.startswith('sm_')]",
+            "def init():",
+            "    if not _device.gpus():",
+            "        raise RuntimeError('No CUDA GPUs are available')",
+            "def device_count():",
+            "    return len(_device.gpus())",
+            "def get_device_name(index):",
+            "    return _device.gpus()[index][0]",
+            "def get_device_capability(index):",
+            "    return tuple(int(part) for part in _device.gpus()[index][1].split('.'))",
+            "def synchronize(device=None):",
+            "    pass",
         ),
         "torch/lib/libtorch_cuda.so": shared_object(["libc10_cuda.so", runtime, "libc.so.6"], "libtorch_cuda.so"),
         "torch/lib/libc10_cuda.so": shared_object([runtime, "libc.so.6"], "libc10_cuda.so"),
@@ -160,6 +185,16 @@ def _sglang() -> tuple[Wheel, Wheel]:
             "flashinfer_python[cu13]==0.6.14",
         ),
     )
+
+
+def _vllm(version: str) -> Wheel:
+    """Return vLLM as the public index has it: built for CUDA 13.0, which its version does not say."""
+    files = {
+        "vllm/__init__.py": _python("import torch", f"__version__ = {version!r}", *_loader_check("libcudart.so.13")),
+        "vllm/_C_stable_libtorch.abi3.so": shared_object(["libtorch_cuda.so", "libcudart.so.13", "libc.so.6"]),
+    }
+    requires = ("torch==2.11.0", "torchaudio==2.11.0", "torchvision==0.26.0", "flashinfer-python==0.6.14")
+    return Wheel("vllm", version, requires, files)
 
 
 def _legacy_app() -> Wheel:

@@ -1,8 +1,14 @@
-"""The lab's nvidia-smi: a shell script that answers the csv queries for eight RTX PRO 6000 Blackwell."""
+"""The lab's nvidia-smi: a shell script that answers the csv queries for eight GPUs, RTX PRO 6000 Blackwell by default.
+
+A file `gpu` in the node's folder makes others of them: lines such as `product="NVIDIA H200"`, `capability=9.0`,
+`memory=143771`, `driver=580.95.05`.
+"""
 
 NVIDIA_SMI = r"""#!/bin/sh
 # A stand-in of stackplan's lab for nvidia-smi: eight GPUs that do not exist.
-product="NVIDIA RTX PRO 6000 Blackwell Server Edition" uuid=GPU-00000000-0000-0000-0000-00000000000
+product="NVIDIA RTX PRO 6000 Blackwell Server Edition" capability=12.0 memory=97887 driver=580.95.05
+[ ! -r "$(dirname "$0")/../gpu" ] || . "$(dirname "$0")/../gpu"
+uuid=GPU-00000000-0000-0000-0000-00000000000
 fields= apps= header=1 units=1 only=
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -28,7 +34,7 @@ if [ -n "$apps" ]; then
   exit 0
 fi
 if [ -z "$fields" ]; then
-  echo "| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |"
+  echo "| NVIDIA-SMI $driver              Driver Version: $driver      CUDA Version: 13.0     |"
   exit 0
 fi
 mib=" MiB"; [ "$units" = 1 ] || mib=
@@ -42,17 +48,19 @@ row() {
       count) value=8 ;;
       name|gpu_name) value=$product ;;
       uuid|gpu_uuid) value=$uuid$1 ;;
-      driver_version) value=580.95.05 ;;
-      compute_cap) value=12.0 ;;
-      memory.total) value=97887$mib unit=" [MiB]" ;;
+      driver_version) value=$driver ;;
+      compute_cap) value=$capability ;;
+      memory.total) value=$memory$mib unit=" [MiB]" ;;
       memory.used) value=0$mib unit=" [MiB]" ;;
-      memory.free) value=97250$mib unit=" [MiB]" ;;
+      memory.free) value=$memory$mib unit=" [MiB]" ;;
       utilization.gpu) value=0 unit=" [%]"; [ "$units" = 0 ] || value="0 %" ;;
       ecc.mode.current) value=Enabled ;;
       ecc.errors.*) value=0 ;;
       mig.mode.current) value=Disabled ;;
       persistence_mode) value=Enabled ;;
       compute_mode) value=Default ;;
+      fabric.state) value=Completed ;;
+      fabric.status) value=Success ;;
       pci.bus_id|gpu_bus_id) value="00000000:0$1:00.0" ;;
       *) echo "Field \"$field\" is not a valid field to query."; exit 2 ;;
     esac

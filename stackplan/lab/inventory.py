@@ -9,12 +9,13 @@ from stackplan.lab import runfile
 
 @dataclass(frozen=True)
 class LabNode:
-    """`host_key` is the key as known_hosts writes it: type and base64."""
+    """`host_key` is the key as known_hosts writes it: type and base64. `serves_on` is the port of its servers."""
 
     name: str
     port: int
     host_key: str
     user: str = "ops"
+    serves_on: int | None = None
 
 
 def variables(index_url: str) -> dict[str, str]:
@@ -55,6 +56,8 @@ def inventory_text(nodes: Sequence[LabNode], index_url: str, identity_file: Path
             "known_hosts": str(known_hosts),
         }
         lines += _entries(fields, 8)
+        if node.serves_on is not None:
+            lines += ["        vars:", *_entries({"server_url": f"http://127.0.0.1:{node.serves_on}"}, 10)]
     return "\n".join(lines) + "\n"
 
 

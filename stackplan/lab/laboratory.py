@@ -17,7 +17,10 @@ from stackplan.lab.index import Index, pages
 from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
 from stackplan.lab.sandbox import Sandbox, build
 from stackplan.lab.server import NodeServer
+from stackplan.lab.services import add_services, end_services
 from stackplan.lab.uv import find_uv
+
+IDENTITY, KNOWN_HOSTS = "id_lab", "known_hosts"
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder:
     sandboxes = {name: Sandbox(folder / "nodes" / name) for name in names}
     _build_all(tuple(sandboxes.values()), uv, index.url, folder / "uv-cache")
     client_key = paramiko.ECDSAKey.generate()
-    servers = {}
+    servers, nodes = {}, []
     for name, sandbox in sandboxes.items():
         host_key = paramiko.ECDSAKey.generate()
         server = NodeServer(
@@ -74,7 +77,10 @@ def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder:
         )
         stack.callback(server.close)
         servers[name] = server
-    return _write_files(folder, index, client_key, servers, sandboxes)
+        nodes.append(LabNode(name, server.port, server.host_key_line, serves_on=add_services(sandbox)))
+        stack.callback(end_services, sandbox)
+    inventory = _write_files(folder, index.url, client_key, nodes)
+    return Lab(folder, inventory, folder / IDENTITY, folder / KNOWN_HOSTS, index, servers, sandboxes)
 
 
 def node_names(count: int) -> tuple[str, ...]:
@@ -93,20 +99,14 @@ def _build_all(sandboxes: Sequence[Sandbox], uv: Path, index: str, cache: Path) 
         list(pool.map(make, sandboxes[1:]))
 
 
-def _write_files(
-    folder: Path,
-    index: Index,
-    client_key: paramiko.PKey,
-    servers: dict[str, NodeServer],
-    sandboxes: dict[str, Sandbox],
-) -> Lab:
-    identity_file, known_hosts, inventory = folder / "id_lab", folder / "known_hosts", folder / "inventory.yaml"
-    nodes = [LabNode(name, server.port, server.host_key_line) for name, server in servers.items()]
+def _write_files(folder: Path, index: str, client_key: paramiko.PKey, nodes: Sequence[LabNode]) -> Path:
+    """Write what a client needs, and return the inventory."""
+    identity_file, known_hosts, inventory = folder / IDENTITY, folder / KNOWN_HOSTS, folder / "inventory.yaml"
     client_key.write_private_key_file(str(identity_file))
     identity_file.chmod(0o600)
     _write_private(known_hosts, known_hosts_text(nodes))
-    _write_private(inventory, inventory_text(nodes, index.url, identity_file, known_hosts))
-    return Lab(folder, inventory, identity_file, known_hosts, index, servers, sandboxes)
+    _write_private(inventory, inventory_text(nodes, index, identity_file, known_hosts))
+    return inventory
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -36,6 +36,10 @@ class Sandbox:
         return self.folder / "bin"
 
     @property
+    def units(self) -> Path:
+        return self.folder / "units"
+
+    @property
     def environment(self) -> dict[str, str]:
         """What a login on the node gives a command; nothing of the lab's own environment is in it."""
         return {

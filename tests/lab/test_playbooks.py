@@ -28,7 +28,7 @@ def test_a_playbook_is_read_without_a_diagnosis(path):
 def test_every_address_can_be_pointed_elsewhere(path):
     """A site with a mirror, and the lab, change vars, never steps."""
     document = yaml.safe_load(path.read_text())
-    assert "http" not in yaml.safe_dump(document["steps"])
+    assert "://" not in yaml.safe_dump(document["steps"])
 
 
 def test_the_example_inventory_is_read():
@@ -40,7 +40,7 @@ def test_the_example_inventory_is_read():
 def test_the_labs_vars_are_vars_of_the_shipped_playbook():
     document = yaml.safe_load((FOLDER / "cuda13-blackwell.yaml").read_text())
     assert set(variables("http://127.0.0.1:1")) <= set(document["vars"])
-    addresses = {name for name, value in document["vars"].items() if str(value).startswith("http")}
+    addresses = {name for name, value in document["vars"].items() if str(value).startswith("https://")}
     assert addresses | {"toolkit_sha256", "app_index"} <= set(variables("http://127.0.0.1:1"))
 
 
