@@ -2,6 +2,7 @@
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +17,7 @@ def main():
     parser.add_argument("--seed", type=int, default=None, help="repeat the choices of an earlier campaign")
     parser.add_argument("--at-once", type=int, default=6, help="how many runs at once (default 6)")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     folder = Path(tempfile.mkdtemp(prefix="stackplan-faults-"))
     sys.stderr.write(f"seed {seed}; what goes wrong is kept in {folder}\n")
@@ -25,7 +27,11 @@ def main():
         sys.stderr.write(f"\r{tally.injected} of {given.faults} faults, {tally.runs} runs, {wrong} wrong ")
         sys.stderr.flush()
 
-    tally = run_campaign(folder, faults=given.faults, seed=seed, at_once=given.at_once, tell=tell)
+    try:
+        tally = run_campaign(folder, faults=given.faults, seed=seed, at_once=given.at_once, tell=tell)
+    except KeyboardInterrupt:
+        sys.stderr.write("\ngiven up; nothing was counted\n")
+        return 130
     sys.stderr.write("\n")
     sys.stdout.write(text(tally, seed) + "\n")
     if tally.clean:

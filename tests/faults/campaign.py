@@ -28,7 +28,7 @@ def run_campaign(
 
     `deadline_s` bounds each trial: one that takes longer hangs. `tell` hears the figures after each trial.
     """
-    total, guard = Tally(), threading.Lock()
+    total, guard, over = Tally(), threading.Lock(), threading.Event()
     numbers = iter(range(10 * faults))
     began = time.monotonic()
 
@@ -36,13 +36,13 @@ def run_campaign(
         while True:
             with guard:
                 left = faults - total.injected - sum(pending.values())
-                if left <= 0:
+                if left <= 0 or over.is_set():
                     return
                 number = next(numbers)
                 pending[number] = min(share, left)
             place = folder / f"trial-{number}"
             place.mkdir()
-            trial = Trial(place, f"{seed}.{number}", pending[number], steps=steps, deadline_s=deadline_s)
+            trial = Trial(place, f"{seed}.{number}", pending[number], steps=steps, deadline_s=deadline_s, over=over)
             try:
                 tally = trial.run()
             except Exception as error:  # noqa: BLE001 - one broken trial is told, and the others go on
@@ -60,6 +60,12 @@ def run_campaign(
     workers = [threading.Thread(target=work) for _ in range(at_once)]
     for worker in workers:
         worker.start()
-    for worker in workers:
-        worker.join()
+    try:
+        for worker in workers:
+            worker.join()
+    finally:
+        # Whoever ends the campaign early leaves no node behind.
+        over.set()
+        for worker in workers:
+            worker.join()
     return total

@@ -58,14 +58,23 @@ def printed(step, lines):
 class Trial:
     """`over` set: the campaign is given up, and the trial with it."""
 
-    def __init__(self, folder: Path, seed: str, share: int, *, steps: int = STEPS, deadline_s: float = 300.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: str,
+        share: int,
+        *,
+        steps: int = STEPS,
+        deadline_s: float = 300.0,
+        over: threading.Event | None = None,
+    ) -> None:
         self.folder = folder
         self.name = seed
         self.random = random.Random(seed)
         self.share = share
         self.steps = names(steps)
         self.deadline = time.monotonic() + deadline_s
-        self.over = threading.Event()
+        self.over = over or threading.Event()
         self.tally = Tally(runs=1, steps=steps)
         self.sandbox = Sandbox(folder / "node")
         self.state = folder / "state"
@@ -206,7 +215,7 @@ class Trial:
     def _check_node(self):
         """Wait until nothing of the run is there any more, for as long as that may take."""
         until = time.monotonic() + _PARTING_S
-        while (left := self._processes()) and time.monotonic() < until:
+        while (left := self._processes()) and time.monotonic() < until and not self.over.is_set():
             self.over.wait(0.1)
         if left:
             self.wrong("processes left", f"{left}")
