@@ -11,13 +11,20 @@ from stackplan.model.location import Location
 from stackplan.model.secret import Secret, Text
 from stackplan.model.written import Written, file
 
+_ALL_MAY_READ = 0o004
 
-def target_query(path: str, *, follow: bool, secret: bool = False) -> Query:
+
+def target_query(
+    path: str, *, follow: bool, secret: bool = False, owner: str | None = None, group: str | None = None
+) -> Query:
     """Return the question for what stands at `path`; `follow` asks for what a link there leads to.
 
     `secret`: what the file holds, or is to hold, is a secret, so nothing is kept by which it could be tried out.
+    `owner` and `group` are those that a file is to have there.
     """
-    return Query("target", {"path": path, "follow": follow, **({"secret": True} if secret else {})})
+    asked: dict[str, Value] = {"path": path, "follow": follow, **({"secret": True} if secret else {})}
+    asked.update({key: value for key, value in (("owner", owner), ("group", group)) if value is not None})
+    return Query("target", asked)
 
 
 def read_path(arguments: Arguments, key: str = "path") -> str:
@@ -75,7 +82,7 @@ def target_state(answer: Answer, path: str, *, content: Text | None = None) -> S
     """Return the state ("file", path) of an answer; empty when nothing stands there or it is not known.
 
     Where `content`, which the file has or is to have, is a secret, neither size nor digest is told: both could be tried
-    out.
+    out. Of another file that not everybody may read the digest is not.
     """
     about = told(answer)
     kind = about.get("kind")
@@ -85,13 +92,22 @@ def target_state(answer: Answer, path: str, *, content: Text | None = None) -> S
         return {("file", path): Held(f"link to {about.get('target')}")}
     digest = about.get("sha256")
     mark = digest or f"{about.get('size')}:{about.get('modified_ns')}"
-    text = f"{kind}, mode {about.get('mode')}, {about.get('owner')}:{about.get('group')}"
-    if kind == "file" and not isinstance(content, Secret):
-        # Of a file that is only foretold the size need not be known.
-        size = about.get("size")
-        text += (f", {size} bytes" if size is not None else "") + (f", sha256 {str(digest)[:12]}" if digest else "")
-    kept = str(about.get("modified_ns")) if isinstance(content, Secret) else None
-    return {("file", path): Held(text, str(mark) if kind == "file" else "", kept)}
+    text = f"mode {about.get('mode')}, {about.get('owner')}:{about.get('group')}"
+    if kind != "file":
+        return {("file", path): Held(f"{kind}, {text}")}
+    secret = isinstance(content, Secret)
+    closed = secret or not open_to_all(about.get("mode"))
+    # Of a file that is only foretold the size need not be known.
+    if not secret and about.get("size") is not None:
+        text += f", {about['size']} bytes"
+    if digest and not closed:
+        text += f", sha256 {str(digest)[:12]}"
+    return {("file", path): Held(text, str(mark), str(about.get("modified_ns")) if closed else None)}
+
+
+def open_to_all(mode: Plain) -> bool:
+    """Return whether everybody may read a file of this mode: of another one the content is nobody else's business."""
+    return isinstance(mode, str) and bool(int(mode, 8) & _ALL_MAY_READ)
 
 
 def target_written(answer: Answer) -> tuple[Written, ...]:

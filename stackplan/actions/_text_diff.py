@@ -7,12 +7,6 @@ from stackplan.actions._target import told
 from stackplan.model.facts import Answer, Failed, Plain, Unknown
 
 MOST_LINES = 400
-_ALL_MAY_READ = 0o004
-
-
-def open_to_all(mode: Plain) -> bool:
-    """Return whether everybody may read a file of this mode: of another one the content is nobody else's business."""
-    return isinstance(mode, str) and bool(int(mode, 8) & _ALL_MAY_READ)
 
 
 def diff(path: str, before: Answer | None, after: bytes) -> tuple[str, ...]:

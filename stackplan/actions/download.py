@@ -107,7 +107,7 @@ class Download(ActionKind):
         if there and before["sha256"] == self.sha256:
             return {**before, "mode": mode}
         fetched = {"kind": "file", "size": None, "sha256": self.sha256, "modified_ns": None, "target": None}
-        return {**before, **fetched, "mode": mode, "owner": new.get("owner"), "group": new.get("group")}
+        return {**before, **fetched, "mode": mode, **{key: new.get(key) for key in ("owner", "group", "uid", "gid")}}
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         return explain_transfer(evidence)

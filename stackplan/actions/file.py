@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackplan.actions._foretold import of_file, reach, sha256
+from stackplan.actions._foretold import WILL_HOLD, of_file, reach, sha256
 from stackplan.actions._target import (
+    open_to_all,
     read_mode,
     read_path,
     refusal,
@@ -14,7 +15,7 @@ from stackplan.actions._target import (
     target_written,
     told,
 )
-from stackplan.actions._text_diff import diff, open_to_all
+from stackplan.actions._text_diff import diff
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
@@ -86,6 +87,8 @@ class File(ActionKind):
         if kind in ("folder", "other"):
             what = "a folder" if kind == "folder" else "no plain file"
             return CannotAct(f"{self.path} is {what}; it is not replaced", "Move it away in an earlier step.")
+        if (obstacle := self._unknown_owner(told(answer))) is not None:
+            return obstacle
         if self.content is None:
             return CannotAct(f"the content of {self.origin} was not read from the project")
         arguments: dict[str, Value] = {"path": self.path, "content": self.content}
@@ -94,6 +97,21 @@ class File(ActionKind):
         about = "".join(f", {key} {value}" for key, value in given.items() if value is not None)
         size = "a secret" if isinstance(self.content, Secret) else size_text(len(self._bytes))
         return Job((Task(kind="file", arguments=arguments, display=f"write {self.path}, {size}{about}"),))
+
+    def _unknown_owner(self, about: Mapping[str, Plain]) -> CannotAct | None:
+        """Return why the file cannot be made to belong to whom it shall, or None."""
+        wanted = about.get("wanted")
+        named = wanted if isinstance(wanted, dict) else {}
+        for word, key, number, name in (("user", "owner", "uid", self.owner), ("group", "group", "gid", self.group)):
+            if name is not None and number in named and named[number] is None:
+                place = self.arguments.place(key)
+                remedy = f"Correct `{key}` at {place.line}:{place.column}, or make the {word} in an earlier step."
+                return CannotAct(f"there is no {word} {name} on the node", remedy)
+        if about.get("may_give") is False:
+            whose = named or about
+            who = f"{self.owner or whose.get('owner')}:{self.group or whose.get('group')}"
+            return CannotAct(f"only root can give {self.path} to {who}", "Add `become: true` to the step.")
+        return None
 
     def writes(self, facts: Facts) -> tuple[Written, ...]:
         return target_written(facts[self._target])
@@ -109,6 +127,8 @@ class File(ActionKind):
     def forecast(self, facts: Facts) -> tuple[Query, ...]:
         """Ask for the content that will be replaced, where anybody may see both it and the new one."""
         about = told(facts[self._target])
+        if WILL_HOLD in about:
+            return ()
         same = about.get("sha256") == sha256(self._bytes)
         return (self._content_query,) if about.get("kind") == "file" and self._may_be_shown(about) and not same else ()
 
@@ -125,7 +145,7 @@ class File(ActionKind):
         changes = differences(self.state(facts), target_state(Known(dict(after)), self.path, content=self.content))
         if not changes:
             return Prediction(changes=(), answers={})
-        answers = of_file(facts, (self.path, str(before["path"])), after, self._bytes)
+        answers = of_file(facts, (self.path, str(before["path"])), after, self._bytes, secret=self._secret)
         return Prediction(changes=changes, answers=answers, details=self._details(facts, before, after))
 
     def _after(self, before: Mapping[str, Plain]) -> Mapping[str, Plain] | Unknown:
@@ -136,12 +156,13 @@ class File(ActionKind):
         new = before.get("new_file")
         stays = before if there else new if isinstance(new, dict) else {}
         mode = f"{int(self.mode, 8):04o}" if self.mode is not None else stays.get("mode")
-        owner, group = self.owner or stays.get("owner"), self.group or stays.get("group")
+        owner, uid = self._owned(self.owner, before, stays, "owner", "uid")
+        group, gid = self._owned(self.group, before, stays, "group", "gid")
+        for number, name in ((self.owner, owner), (self.group, group)):
+            if number is not None and number.isdigit() and name is None:
+                return Unknown(f"whose number {number} is, only the node can tell")
         if mode is None or owner is None or group is None:
             return Unknown("which mode and owner a new file gets there is not known")
-        for number, name in ((self.owner, stays.get("owner")), (self.group, stays.get("group"))):
-            if number is not None and number.isdigit() and number != name:
-                return Unknown(f"whose number {number} is, only the node can tell")
         if there and before.get("sha256") is None and before.get("size") is None:
             return Unknown("its content is secret, and what it was is not recorded")
         if there and before.get("sha256") is None and before.get("size") == len(self._bytes):
@@ -155,7 +176,21 @@ class File(ActionKind):
             "mode": mode,
             "owner": owner,
             "group": group,
+            "uid": uid,
+            "gid": gid,
         }
+
+    @staticmethod
+    def _owned(
+        given: str | None, before: Mapping[str, Plain], stays: Mapping[str, Plain], key: str, number: str
+    ) -> tuple[Plain, Plain]:
+        """Return whose the file will be by name and by number, each None where that is not known."""
+        if given is None or given == stays.get(key):
+            return stays.get(key), stays.get(number)
+        wanted = before.get("wanted")
+        if isinstance(wanted, dict):
+            return wanted.get(key), wanted.get(number)
+        return (None if given.isdigit() else given), None
 
     def _details(self, facts: Facts, before: Mapping[str, Plain], after: Mapping[str, Plain]) -> tuple[str, ...]:
         if before.get("sha256") == after["sha256"]:
@@ -164,8 +199,13 @@ class File(ActionKind):
             return ("its content holds a secret, so it is not shown",)
         if not self._may_be_shown(before) or not open_to_all(after["mode"]):
             return ("not everybody may read it, so its content is not shown",)
-        there = before["kind"] == "file"
-        return diff(self.path, facts[self._content_query] if there else None, self._bytes)
+        if before["kind"] != "file":
+            return diff(self.path, None, self._bytes)
+        if WILL_HOLD not in before:
+            return diff(self.path, facts[self._content_query], self._bytes)
+        text = before[WILL_HOLD]
+        found = Unknown("an earlier step writes it") if text is None else Known({"content": text})
+        return diff(self.path, found, self._bytes)
 
     def _may_be_shown(self, about: Mapping[str, Plain]) -> bool:
         if isinstance(self.content, Secret) or (self.mode is not None and not open_to_all(self.mode)):
@@ -174,7 +214,11 @@ class File(ActionKind):
 
     @property
     def _target(self) -> Query:
-        return target_query(self.path, follow=True, secret=isinstance(self.content, Secret))
+        return target_query(self.path, follow=True, secret=self._secret, owner=self.owner, group=self.group)
+
+    @property
+    def _secret(self) -> bool:
+        return isinstance(self.content, Secret)
 
     @property
     def _content_query(self) -> Query:

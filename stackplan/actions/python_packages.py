@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from stackplan.actions import _pip, _uv
 from stackplan.actions._failure import records_query
 from stackplan.actions._index_failures import unanswered
+from stackplan.actions._inputs import foreseen, input_queries
 from stackplan.actions._install_failures import explain_failure
 from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
 from stackplan.actions._invocation import Invocation, listing
@@ -72,7 +73,11 @@ class PythonPackages(ActionKind):
             self._installer_query(),
             distributions_query(venv=self.wishes.venv),
             records_query(self.wishes.venv),
+            *self.reads(),
         )
+
+    def reads(self) -> tuple[Query, ...]:
+        return input_queries(self.wishes, self.arguments.secret_paths)
 
     def job(self, facts: Facts) -> Job | CannotAct:
         means = self._means(facts)
@@ -83,7 +88,10 @@ class PythonPackages(ActionKind):
 
     def forecast(self, facts: Facts) -> tuple[Query, ...]:
         means = self._means(facts)
-        query = None if isinstance(means, CannotAct) else question(self.wishes, means, facts)
+        wishes = foreseen(self.wishes, facts, self.arguments.secret_paths)
+        if isinstance(means, CannotAct) or isinstance(wishes, Unknown):
+            return ()
+        query = question(wishes, means, facts)
         return () if query is None else (query,)
 
     def predict(self, facts: Facts) -> Prediction | Unknown:
@@ -91,7 +99,10 @@ class PythonPackages(ActionKind):
         means = self._means(facts)
         if isinstance(means, CannotAct):
             return Unknown(means.summary)
-        expected = outlook(self.wishes, means, facts)
+        wishes = foreseen(self.wishes, facts, self.arguments.secret_paths)
+        if isinstance(wishes, Unknown):
+            return wishes
+        expected = outlook(wishes, means, facts)
         if isinstance(expected, Unknown):
             return expected
         scene = Scene(facts=facts, node=means.node, before=expected.before, after=expected.after)

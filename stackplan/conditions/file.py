@@ -1,5 +1,6 @@
 """The kind `file`: what stands at a path."""
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -14,6 +15,8 @@ from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknow
 
 TYPES = ("file", "directory", "symlink", "fifo", "socket", "character-device", "block-device")
 _NOT_RECORDED = "its content is secret, and nothing of it is recorded"
+_STATED = "the content that is stated"
+_CLOSED = "not everybody may read it, and nothing of its content is recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class File(ConditionKind):
     A link is followed for all but `type: symlink` and `target`; one that leads nowhere does not count as existing. A
     path that may not be looked at is unknown, never absent. `content` is compared up to 1 MiB; `sha256` reads the whole
     file. Of what is only foretold, `exists`, a number or a name may be null: then it is unknown. Of a file to which a
-    step of the playbook writes a secret neither content nor digest nor size is shown or kept.
+    step of the playbook writes a secret neither content nor digest nor size is shown or kept; of another file that not
+    everybody may read neither content nor digest.
     """
 
     path: str
@@ -66,11 +70,15 @@ class File(ConditionKind):
             self.mode is not None and f"has mode {self.mode:04o}",
             self.owner and f"belongs to {self.owner}",
             self.group and f"belongs to group {self.group}",
-            self.sha256 and f"has sha256 {self.sha256[:12]}…",
+            self.sha256 and self._digest_text(self.sha256),
             self.content and one_line(matching("content", self.content), 80),
             self.target and f"leads to {self.target}",
         )
         return f"{self.path} {' and '.join(part for part in stated if part) or 'exists'}"
+
+    def _digest_text(self, sha256: str) -> str:
+        closed = self.mode is not None and not self.mode & stat.S_IROTH
+        return "has the sha256 that is stated" if closed else f"has sha256 {sha256[:12]}…"
 
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)
@@ -106,6 +114,14 @@ class File(ConditionKind):
         return asks_link and self.type in (None, "symlink") and all(part is None for part in others)
 
     @property
+    def _private(self) -> str:
+        return "is secret" if self.secret else "not everybody may read"
+
+    @property
+    def _unrecorded(self) -> str:
+        return _NOT_RECORDED if self.secret else _CLOSED
+
+    @property
     def _query(self) -> Query:
         asked = {"sha256": self.sha256 is not None, "content": self.content is not None}
         return Query("file", {"path": self.path, **asked, **({"secret": True} if self.secret else {})})
@@ -127,10 +143,8 @@ class File(ConditionKind):
                     parts.append(unknown(f"{self.path} {stated}", why=why, expected=wanted))
                 else:
                     parts.append(self._part(stated, wanted, str(observed)))
-        if self.sha256 is not None and told["sha256"] is None and _withheld(told):
-            parts.append(unknown(f"{self.path} has the sha256", why=_NOT_RECORDED, expected=self.sha256))
-        elif self.sha256 is not None:
-            parts.append(self._part("has the sha256", self.sha256, str(told["sha256"] or f"a {_kind(told)}")))
+        if self.sha256 is not None:
+            parts.append(self._hashed(self.sha256, told))
         if self.content is not None:
             parts.append(self._content(self.content, told))
         return tuple(parts)
@@ -143,6 +157,16 @@ class File(ConditionKind):
             else not_held(text, expected=expected, observed=observed)
         )
 
+    def _hashed(self, wanted: str, told: Mapping[str, Plain]) -> Verdict:
+        found = told["sha256"]
+        if not _withheld(told):
+            return self._part("has the sha256", wanted, str(found or f"a {_kind(told)}"))
+        # The digest of a short text tells the text.
+        if found is None:
+            return unknown(f"{self.path} has the sha256", why=self._unrecorded, expected=_STATED)
+        observed = _STATED if found == wanted else f"another content, which {self._private}"
+        return self._part("has the sha256", _STATED, observed)
+
     def _content(self, wanted: Matcher, told: Mapping[str, Plain]) -> Verdict:
         text = f"{self.path} {one_line(matching('content', wanted), 80)}"
         if told["type"] != "file":
@@ -150,12 +174,13 @@ class File(ConditionKind):
         if told["content_fault"] is not None:
             return unknown(text, why=str(told["content_fault"]), expected=wanted.text)
         if told["content"] is None and "content" in _withheld(told):
-            return unknown(text, why=_NOT_RECORDED, expected=wanted.text)
+            return unknown(text, why=self._unrecorded, expected=wanted.text)
         content = str(told["content"])
         evidence = None if told["utf8"] else "it is not UTF-8"
         if wanted.accepts(content):
             return held(text, observed="it matches", evidence=evidence)
-        observed = "another content, which is secret" if self.secret else one_line(content) or "an empty file"
+        hidden = self.secret or "content" in _withheld(told)
+        observed = f"another content, which {self._private}" if hidden else one_line(content) or "an empty file"
         return not_held(text, expected=wanted.text, observed=observed, evidence=evidence)
 
 
@@ -181,9 +206,9 @@ def _summary(told: Mapping[str, Plain]) -> str:
     if told["link"] is not None:
         return f"link to {told['link']}"
     kind = {"file": "file", "directory": "folder"}.get(str(told["type"]), "other")
-    text = f"{kind}, mode {told['mode']}, {told['owner']}:{told['group']}"
+    text = f"mode {told['mode']}, {told['owner']}:{told['group']}"
     if kind != "file":
-        return text
+        return f"{kind}, {text}"
     size = "" if "size" in _withheld(told) else f", {told['size']} bytes"
     return text + size + (f", sha256 {str(told['sha256'])[:12]}" if told["sha256"] and not _withheld(told) else "")
 

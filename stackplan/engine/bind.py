@@ -232,7 +232,7 @@ def _aware(conditions: tuple[Condition, ...], secret: frozenset[str]) -> tuple[C
 def _bind_step(step: Step, secret: frozenset[str], wrong: list[Diagnosis]) -> BoundStep | None:
     pre = _bind_all(_aware(step.preconditions, secret), step.user, wrong)
     post = _bind_all(_aware(step.postconditions, secret), step.user, wrong)
-    action = _read_action(step, wrong)
+    action = _read_action(step, wrong, secret)
     if action is None:
         return None
     implied = _bind_all(_aware(action.implied(), secret), step.user, wrong)
@@ -263,13 +263,13 @@ def _covers(stated: object, implied: object) -> bool:
     return all(ours is None or ours == theirs for ours, theirs in arguments)
 
 
-def _read_action(step: Step, wrong: list[Diagnosis]) -> ActionKind | None:
+def _read_action(step: Step, wrong: list[Diagnosis], secret: frozenset[str] = frozenset()) -> ActionKind | None:
     found = ACTIONS.find(step.action.kind)
     if found is None or not issubclass(found, ActionKind):
         wrong.append(_no_kind("action", step.action.kind, ACTIONS.words(), step.action.at).in_step(step.id))
         return None
     try:
-        return read(found, replace(step.action.arguments, step_environment=step.environment))
+        return read(found, replace(step.action.arguments, step_environment=step.environment, secret_paths=secret))
     except Invalid as error:
         wrong.extend(diagnosis.in_step(step.id) for diagnosis in error.diagnoses)
         return None

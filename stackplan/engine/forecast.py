@@ -22,7 +22,7 @@ from stackplan.engine.foresight import (
     warranted,
 )
 from stackplan.engine.guard import guarded
-from stackplan.engine.observe import Noting
+from stackplan.engine.observe import Noting, observe
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.prove import Proof, summed
 from stackplan.engine.standing import Cloud, Standing
@@ -171,7 +171,10 @@ class Turn:
         """Return the forecast of an action that does its job."""
         if not job.stages:
             return self.looked()
+        user = self.step.step.user
         prediction = self.outlook.predict(self.step)
+        if (doubt := self.standing.doubt([it.asked_by(user) for it in self.step.action.reads()])) is not None:
+            prediction = Unknown(f"what it reads may be another by then, {doubt}")
         return self.unforetold(prediction) if isinstance(prediction, Unknown) else self.foretold(prediction)
 
     def looked(self) -> Forecast:
@@ -210,7 +213,7 @@ class Turn:
         acts = summed(self.outlook.prove(self.step.post)) is not Status.HELD
         outcome = StepOutcome.WOULD_CHANGE if acts else StepOutcome.WOULD_RUN
         report = replace(
-            self._report(outcome, self._after_acting(post, after, prediction), predicted=prediction.changes),
+            self._report(outcome, self._after_acting(post, after, prediction), predicted=self._seen(after, prediction)),
             details=prediction.details,
             message=None if self.doubt is None else f"as things stand now; {self.doubt}",
         )
@@ -231,12 +234,35 @@ class Turn:
         may come or not.
         """
         if self.unsettled is None or not prediction.changes:
-            return Forecast(report, self.standing, prediction)
+            return self._foretold_so_far(report, prediction)
         told = report.message if report.outcome is StepOutcome.UNKNOWN else None
         message = told or f"{self.unsettled}; it would change {_listed(prediction.changes)}"
         cloud = Cloud(report.id, frozenset(prediction.answers) | self.outlook.open_questions, sure=False)
         report = replace(report, outcome=StepOutcome.UNKNOWN, predicted=None, details=(), message=message)
         return Forecast(report, self.standing.under(cloud))
+
+    def _foretold_so_far(self, report: StepReport, prediction: Prediction) -> Forecast:
+        """Return the forecast; what is foretold of an action in doubt is in doubt for the steps to come, too."""
+        if self.standing.doubt(self.step.action_queries) is None or not prediction.changes:
+            return Forecast(report, self.standing, prediction)
+        return replace(self._of_unknown_effect(report), prediction=prediction)
+
+    def _seen(self, after: Outlook, prediction: Prediction) -> tuple[Change, ...]:
+        """Return what changes as a run would tell it: what the action foretells, and what conditions see change under
+        a name of their own.
+        """
+        if not prediction.changes:
+            return ()
+        looking = [
+            it
+            for step in self.earlier
+            for it in step.post
+            if it.recheck.after_each_step and not prediction.answers.keys().isdisjoint(it.queries)
+        ]
+        found = {(it.kind, it.name): it for it in prediction.changes}
+        for change in observe(self.step, looking, self.outlook.facts, after.facts).changes:
+            found.setdefault((change.kind, change.name), change)
+        return tuple(found[key] for key in sorted(found))
 
     def _would_fail(self, report: StepReport, failure: "_Failure") -> Forecast:
         """Return the forecast of a failure; of one that an earlier step of unknown effect may prevent, `unknown`."""
@@ -318,20 +344,23 @@ class Turn:
         return tuple(overcast(it, self.outlook, self.standing.clouded(it.condition.queries)) for it in proofs)
 
     def _after_acting(self, post: Collection[Proof], after: Outlook, prediction: Prediction) -> tuple[Proof, ...]:
-        """Return how conditions stand after the action. In doubt that counts which its own prediction brings about;
-        what the prediction does not bring about may still come of what was done before.
+        """Return how conditions stand after the action. In doubt what it brings about is not known either: it is
+        foretold of a node that may be another one by then.
         """
         if (doubt := self.doubt) is None:
             return tuple(post)
+        shaken = self.standing.doubt(self.step.action_queries)
         found = []
         for proof in post:
-            clouded = self.standing.clouded(proof.condition.queries)
+            queries = proof.condition.queries
             if proof.verdict.status is Status.NOT_HELD:
-                found.append(left_open(proof, self.standing.doubt(proof.condition.queries) or doubt))
-            elif all(query in prediction.answers for query in clouded):
-                found.append(proof)
-            else:
-                found.append(overcast(proof, after, clouded))
+                found.append(left_open(proof, self.standing.doubt(queries) or doubt))
+                continue
+            clouded = self.standing.clouded(queries)
+            if shaken is not None:
+                why = Unknown(f"as things stand now it will hold; {shaken}")
+                clouded |= dict.fromkeys([query for query in queries if query in prediction.answers], why)
+            found.append(overcast(proof, after, clouded))
         return tuple(found)
 
     def _report(

@@ -136,6 +136,12 @@ class ActionKind(ABC):
     def queries(self) -> tuple[Query, ...]:
         """Return what has to be known before the job can be written, and again afterwards to see what changed."""
 
+    def reads(self) -> tuple[Query, ...]:
+        """Return those of `queries()` that are about what it reads to know what to do (a file of requirements): as long
+        as a step of unknown effect may still change an answer, nothing is foretold of the action.
+        """
+        return ()
+
     @abstractmethod
     def job(self, facts: Facts) -> Job | CannotAct:
         """Return what the node's supervisor has to run, from facts asked just before."""

@@ -79,9 +79,6 @@ def _standing(condition: ConditionReport) -> str | None:
         return f"{now.replace('now', 'stays', 1)}{wanted}" if stays else f"{now}, {later}{wanted}"
     if condition.status is Status.UNKNOWN and condition.predicted is Status.UNKNOWN:
         return later
-    if condition.status is Status.HELD and condition.predicted is Status.UNKNOWN:
-        # Everything about files is that, after any change: what holds now is no news, and neither is why.
-        return f"{now}, unknown until applied"
     return f"{now}, {later}"
 
 

@@ -108,7 +108,7 @@ def test_of_a_secret_not_even_the_digest_is_told(arguments):
 def test_a_change_of_a_secret_content_tells_neither_its_size_nor_its_digest(arguments, facts):
     about = {
         "kind": "file",
-        "mode": "0600",
+        "mode": "0644",
         "owner": "ops",
         "group": "ops",
         "size": 23,
@@ -120,6 +120,6 @@ def test_a_change_of_a_secret_content_tells_neither_its_size_nor_its_digest(argu
         (held,) = kind.state(facts(dict.fromkeys(kind.queries(), about))).values()
         told[type(content)] = held.text
     assert told == {
-        str: "file, mode 0600, ops:ops, 23 bytes, sha256 f0032ed94b7c",
-        Secret: "file, mode 0600, ops:ops",
+        str: "mode 0644, ops:ops, 23 bytes, sha256 f0032ed94b7c",
+        Secret: "mode 0644, ops:ops",
     }

@@ -193,7 +193,7 @@ def test_a_toolkit_a_file_and_an_environment_as_state():
     condition, seen = case("file/held")
     ((key, found),) = condition.state(seen).items()
     assert key == ("file", "/etc/ld.so.conf.d/cuda.conf")
-    assert found.text == "file, mode 0644, root:root, 28 bytes, sha256 9c56cc51b374"
+    assert found.text == "mode 0644, root:root, 28 bytes, sha256 9c56cc51b374"
     assert (
         case("file/link")[0].state(case("file/link")[1])["file", "/usr/local/cuda"].text
         == "link to /usr/local/cuda-13.0"

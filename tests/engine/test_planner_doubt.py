@@ -33,13 +33,13 @@ def said(report):
 @pytest.fixture
 def mute(monkeypatch):
     """The dry run of torch is not answered; whatever comes of it, it can change nothing but torch."""
-    predict = Install.predict
-
-    def unless_torch(self, facts):
-        return Unknown("there was no dry run") if self.name == "torch" else predict(self, facts)
-
-    monkeypatch.setattr(Install, "predict", unless_torch)
+    monkeypatch.setattr(Install, "predict", foretold_unless("torch"))
     monkeypatch.setattr(Install, "reach", lambda self, facts: frozenset([value_query(self.name)]))
+
+
+def foretold_unless(name):
+    predict = Install.predict
+    return lambda self, facts: Unknown("there was no dry run") if self.name == name else predict(self, facts)
 
 
 @pytest.mark.parametrize("action", ["install", "set", "look"])
@@ -119,14 +119,43 @@ def test_what_would_change_in_doubt_says_that_it_is_told_as_things_stand():
         "would-change",
         "as things stand now; `script` would act before it",
     )
-    assert foretold(torch.conditions[0]) == "held", "its own action brings it about"
+    (it,) = torch.conditions
+    assert (foretold(it), it.predicted_why) == (
+        "unknown",
+        "as things stand now it will hold; `script` would act before it",
+    )
+
+
+def test_what_is_foretold_in_doubt_leaves_the_steps_to_come_in_doubt(monkeypatch):
+    """Of what `torch` rests on nothing is known, so what rests on torch is not known either."""
+    monkeypatch.setattr(Install, "predict", foretold_unless("base"))
+    monkeypatch.setattr(Install, "reach", lambda self, facts: frozenset([value_query(self.name)]))
+    monkeypatch.setattr(Install, "queries", lambda self: (value_query(self.name), value_query("base")))
+    there = world({"base": "old", "torch": "old"}, base={}, torch={"torch": "new"})
+    look = step("again", action="look", post=[condition("is", 4, name="torch", value="new")])
+    report = foretell(there, install("base"), install("torch"), look).report
+    assert [(it.id, foretold(it.conditions[-1])) for it in report.steps[1:]] == [
+        ("torch", "unknown"),
+        ("again", "unknown"),
+    ]
+
+
+def test_an_action_that_reads_what_a_script_may_write_is_not_foretold(monkeypatch):
+    monkeypatch.setattr(Install, "reads", lambda self: (value_query("torch"),))
+    values = {**OLD, "script": "old"}
+    (known,) = foretell(world(values, torch={"torch": "new"}), install("torch")).report.steps
+    assert [change.name for change in known.predicted] == ["torch"], "the negative control"
+    torch = foretell(world(values, torch={"torch": "new"}), SCRIPT, install("torch")).report.steps[1]
+    assert torch.predicted is None
+    assert "what it reads may be another by then, `script` would act before it" in torch.message
+    assert foretold(torch.conditions[0]) == "unknown"
 
 
 def test_what_an_action_does_not_bring_about_is_open_in_doubt():
     both = [condition("is", 3, name="torch", value="new"), condition("is", 4, name="app", value="new")]
     there = world({"torch": "old", "app": "new", "script": "old"}, torch={"torch": "new"})
     torch = foretell(there, SCRIPT, install("torch", post=both, pre=both[1:])).report.steps[1]
-    assert [foretold(it) for it in torch.conditions] == ["unknown", "held", "unknown"]
+    assert [foretold(it) for it in torch.conditions] == ["unknown", "unknown", "unknown"]
     assert torch.outcome.value == "would-change", "that a precondition may be broken is not held against it"
 
 

@@ -231,7 +231,7 @@ def _foretold() -> Report:
         id="profile",
         outcome=StepOutcome.WOULD_CHANGE,
         action=ActionReport(kind="file", command="write /etc/profile.d/cuda.sh, 42 B"),
-        predicted=(Change("file", "/etc/profile.d/cuda.sh", "file, mode 0644", "file, mode 0600"),),
+        predicted=(Change("file", "/etc/profile.d/cuda.sh", "mode 0644", "mode 0600"),),
         details=("--- /etc/profile.d/cuda.sh", "+++ /etc/profile.d/cuda.sh", "@@ -1 +1,2 @@", "   indented", "+new"),
     )
     weak = replace(

@@ -24,13 +24,15 @@ def findings(given: list[str], names: list[str], web: Web) -> list[dict[str, Any
     """Return one row for each name that no index offers, and for each index that offers none of the names.
 
     A row: `{"name": NAME or null, "index": 0, "why": "answered 404 Not Found", "silent": false}`; the index by its
-    place in the list: its address may be a secret.
+    place in the list: its address may be a secret. `"unfinished": true` stands in one of an index that may answer an
+    installer yet: it was still sending, or is waited for longer in a run.
     """
     indexes = list(dict.fromkeys(given))
     pairs = [(index, name) for index in indexes for name in names][:MOST]
     asked = each(lambda pair: _obstacle(pair[0], pair[1], web), pairs, most=MOST, limit_s=web.patience_s + 2.0)
     silence = web.silence().why
-    told = {pair: asked.get(pair, silence) for pair in pairs}
+    unfinished = f"had not sent its page after {web.patience_s + 2.0:g} s"
+    told = {pair: asked.get(pair, unfinished) for pair in pairs}
     found: list[dict[str, Any]] = []
     mute = []
     for index in indexes:
@@ -43,7 +45,11 @@ def findings(given: list[str], names: list[str], web: Web) -> list[dict[str, Any
         speaking = [index for index in everywhere if index not in mute]
         if speaking and all(everywhere.values()):
             found.append({"name": name, "index": given.index(speaking[0]), "why": everywhere[speaking[0]]})
-    return [{**row, "silent": row["why"] == silence} for row in found]
+    for row in found:
+        row["silent"] = row["why"] == silence
+        if row["why"] == unfinished or (row["silent"] and web.hasty):
+            row["unfinished"] = True
+    return found
 
 
 def _obstacle(index: str, name: str, web: Web) -> str | None:

@@ -163,9 +163,8 @@ class Installer:
     def _environment(self, invocation: dict[str, Any]) -> dict[str, str]:
         """Return what the installer gets in a run, but for its cache, and its patience where nobody speaks of it."""
         given = installer_environment(invocation, self._step, self._context)
-        silence = f"{patience_s(given):g}"
-        patient = {"UV_HTTP_TIMEOUT": silence, "UV_HTTP_RETRIES": _RETRIES}
-        patient.update({"PIP_DEFAULT_TIMEOUT": silence, "PIP_RETRIES": _RETRIES})
+        patient = {"UV_HTTP_TIMEOUT": f"{patience_s(given):g}", "UV_HTTP_RETRIES": _RETRIES}
+        patient.update({"PIP_DEFAULT_TIMEOUT": f"{patience_s(given, pip=True):g}", "PIP_RETRIES": _RETRIES})
         return {**patient, **given, **({} if _cache.chosen(given) else self._cache)}
 
     def _word(self, part: Any, files: list[int]) -> str:

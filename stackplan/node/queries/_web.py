@@ -18,7 +18,11 @@ import urllib.parse
 import urllib.request
 from typing import Any, Mapping
 
-PATIENCE_S = 10.0
+# As long as the installers themselves wait where nobody says otherwise: a shorter limit would call dead what is slow.
+PATIENCE_S = 30.0
+PIP_PATIENCE_S = 15.0
+_UV_LIMITS = ("UV_HTTP_TIMEOUT", "UV_REQUEST_TIMEOUT", "HTTP_TIMEOUT")
+_PIP_LIMITS = ("PIP_DEFAULT_TIMEOUT", "PIP_TIMEOUT")
 LONGEST_PATIENCE_S = 60.0
 TAIL = 64 * 1024
 _RANGE = "bytes="
@@ -55,16 +59,21 @@ def passwords(urls: list[str]) -> dict[str, str]:
     return found
 
 
-def patience_s(environment: Mapping[str, str]) -> float:
-    """Return how long an address may be silent: as long as the environment says for uv or pip, within a bound."""
-    for name in ("UV_HTTP_TIMEOUT", "UV_REQUEST_TIMEOUT", "HTTP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_TIMEOUT"):
+def installers_patience_s(environment: Mapping[str, str], *, pip: bool = False) -> float:
+    """Return how long an address may be silent before the installer gives up in a run in `environment`."""
+    for name in _PIP_LIMITS if pip else _UV_LIMITS:
         try:
             told = float(environment.get(name, ""))
         except ValueError:
             continue
         if told > 0:
-            return min(told, LONGEST_PATIENCE_S)
-    return PATIENCE_S
+            return told
+    return PIP_PATIENCE_S if pip else PATIENCE_S
+
+
+def patience_s(environment: Mapping[str, str], *, pip: bool = False) -> float:
+    """Return how long an address may be silent for a plan: as long as for the installer, within a bound."""
+    return min(installers_patience_s(environment, pip=pip), LONGEST_PATIENCE_S)
 
 
 class Web:
@@ -73,8 +82,9 @@ class Web:
     A host that was silent once is not waited for again. May be used by several threads at once.
     """
 
-    def __init__(self, environment: Mapping[str, str], users: Mapping[str, str]) -> None:
-        self.patience_s = patience_s(environment)
+    def __init__(self, environment: Mapping[str, str], users: Mapping[str, str], *, pip: bool = False) -> None:
+        self.patience_s = patience_s(environment, pip=pip)
+        self.installers_patience_s = installers_patience_s(environment, pip=pip)
         self._environment = environment
         self._users = users
         self._silent: set[str] = set()
@@ -105,7 +115,13 @@ class Web:
         return self._open(request, host, login=bool(user))
 
     def silence(self) -> NoAnswer:
-        return NoAnswer(f"did not answer within {self.patience_s:g} s")
+        more = f"; a run waits for it up to {self.installers_patience_s:g} s" if self.hasty else ""
+        return NoAnswer(f"did not answer within {self.patience_s:g} s{more}")
+
+    @property
+    def hasty(self) -> bool:
+        """Whether an address is waited for less long than by the installer in a run."""
+        return self.patience_s < self.installers_patience_s
 
     def _open(self, request: urllib.request.Request, host: str, *, login: bool) -> http.client.HTTPResponse:
         self.aim(request)

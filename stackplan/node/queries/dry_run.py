@@ -9,7 +9,7 @@ for pip's program), `remove` (canonical names), `places` (wheels that are named 
 Shape: `{"path", "refused": null | {"stage", "reason", "output", "exit_code"}, "changes": [{"name", "before", "after"}],
 "metadata": {NAME: {"name", "version", "requires", "requires_python", "provides_extra", "folder", "url", "why"}},
 "made": null | an answer of `distributions`, "index_checked": bool, "index_findings": [{"name", "index", "why",
-"silent"}]}`.
+"silent"}]}`; a row of an index that may answer in a run yet has `"unfinished": true`.
 `changes` has one row a package that would be installed (`before` null: not there; `after` null: only taken away).
 """
 
@@ -20,7 +20,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.queries import _cache, _index, _metadata_store, _shadow, distributions
 from stackplan.node.queries._installer_run import Installer, Refused, installer_environment
 from stackplan.node.queries._lockfile import places as places_of
@@ -42,8 +42,12 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
             try:
                 told.update(_forecast(arguments, installer, web, context, told))
             except Refused as refused:
+                if hasty := _unfinished(asked.result(), silent=True):
+                    raise CannotTell(hasty) from refused
                 told.update(refused=refused.told(), changes=[], metadata={})
             except ProbeFailed as failed:
+                if still := _unfinished(asked.result()):
+                    raise CannotTell(f"{still}, and {failed.why}") from failed
                 # An installer that waits for an index that is silent has no last word of its own.
                 if not any(row["silent"] for row in asked.result()):
                     raise
@@ -51,6 +55,14 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         told.update(index_checked=bool(indexes and names), index_findings=asked.result())
     _metadata_store.make_room()
     return told
+
+
+def _unfinished(findings: list[dict[str, Any]], *, silent: bool = False) -> str | None:
+    """Return what is said of an index that may answer the installer of a run yet, None without one; `silent`: one that
+    has sent nothing.
+    """
+    rows = [row for row in findings if row.get("unfinished") and (row["silent"] or not silent)]
+    return f"an index {rows[0]['why']}" if rows else None
 
 
 def _cut_off(failed: ProbeFailed) -> dict[str, Any]:
@@ -61,7 +73,9 @@ def _web(arguments: dict[str, Any], indexes: list[str], context: Context) -> Web
     """Return what asks addresses the way in which the step's installer will."""
     invocation = arguments.get("install") or arguments.get("make") or {}
     step = arguments.get("step_environment") or {}
-    return Web(installer_environment(invocation, step, context), passwords(indexes))
+    return Web(
+        installer_environment(invocation, step, context), passwords(indexes), pip=arguments["installer"] == "pip"
+    )
 
 
 def _key(arguments: dict[str, Any]) -> str:

@@ -1,10 +1,11 @@
 """What stands at a path: its type, mode, owner, link target, and on demand its digest and content.
 
 Asked with `{"path": …, "sha256": false, "content": false}`. A link is followed for all but `link`, which holds where
-it leads; `exists` is about the link's end, so a dangling link is `exists` false with a `link`. Files up to 16 MiB are
-always hashed, larger ones when `sha256` asks for it. `content` beyond 1 MiB is not read (`content_fault` says so).
-`withheld` names the fields that may be used and not kept, because what is secret could be tried out by them: the
-question says `secret`, or not everybody may read the file and nobody asked for its digest.
+it leads; `exists` is about the link's end, so a dangling link is `exists` false with a `link`. `through` are the links
+on the way and its end (`_trail`), where there are any. Files up to 16 MiB are always hashed, larger ones when `sha256`
+asks for it. `content` beyond 1 MiB is not read (`content_fault` says so). `withheld` names the fields that may be used
+and not kept, because what is secret could be tried out by them: the question says `secret`, or not everybody may read
+the file.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import stat
 from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.queries._trail import trail
 
 HASHED_UNASKED = 16 * 1024 * 1024
 LONGEST_CONTENT = 1024 * 1024
@@ -33,6 +35,8 @@ _TYPES = (
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     path = context.expand(arguments["path"])
     told: dict[str, Any] = {"path": path, "exists": False, "link": None}
+    if through := trail(path):
+        told["through"] = through
     try:
         told["link"] = os.readlink(path) if stat.S_ISLNK(os.lstat(path).st_mode) else None
         status = os.stat(path)
@@ -67,7 +71,7 @@ def _withheld(arguments: dict[str, Any], mode: int) -> list[str]:
         return []
     if arguments.get("secret"):
         return ["sha256", "size", "content"]
-    return [] if mode & stat.S_IROTH or arguments.get("sha256") else ["sha256"]
+    return [] if mode & stat.S_IROTH else ["sha256", "content"]
 
 
 def _read(told: dict[str, Any], path: str, *, digest: bool, content: bool) -> None:

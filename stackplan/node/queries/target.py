@@ -1,12 +1,15 @@
 """What stands at a path that an action is going to write: a file, a folder, a link, nothing.
 
-Shape: `{"path", "user", "kind": "file|folder|link|other|missing", "size", "mode", "owner", "group", "sha256", "target",
-"modified_ns", "folder", "folder_kind": "folder|missing|other", "folder_owner", "folder_writable", "home", "new_file":
-{"mode", "owner", "group", "uid", "gid"}}`. A link that is asked for with `follow` is answered by what it leads to.
-`sha256` is null for what is no file, cannot be read, or is larger than 64 MiB: then size and time of the last change
-have to do. `new_file` is what a file gets that the user makes; its mode is null where the kernel tells no umask.
-Where the question says `secret`, there is `"withheld": ["sha256", "size"]`: a secret content could be tried out by
-them, so they may be used and not kept.
+Shape: `{"path", "user", "kind": "file|folder|link|other|missing", "size", "mode", "owner", "group", "uid", "gid",
+"sha256", "target", "modified_ns", "folder", "folder_kind": "folder|missing|other", "folder_owner", "folder_writable",
+"home", "new_file": {"mode", "owner", "group", "uid", "gid"}, "may_give"}`. A link that is asked for with `follow` is
+answered by what it leads to. `sha256` is null for what is no file, cannot be read, or is larger than 64 MiB: then size
+and time of the last change have to do. `new_file` is what a file gets that the user makes; its mode is null where the
+kernel tells no umask. `through` are the links on the way and its end (`_trail`), where they differ from `path`.
+`may_give`: whether the user may make a file that belongs to whom the question says, or else stays whose it is. Where
+it names an `owner` or a `group`, `wanted` is `{"owner", "uid", "group", "gid"}`: each as name and as number, null where
+the node knows no such one. `withheld` names what may be used and not kept, because a content could be tried out by it:
+where the question says `secret` the digest and the size, of a file that not everybody may read the digest.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import stat
 from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.queries._trail import trail
 
 STATUS = "/proc/self/status"
 HASHED_UP_TO = 64 * 1024 * 1024
@@ -27,13 +31,53 @@ HASHED_UP_TO = 64 * 1024 * 1024
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     path = context.expand(str(arguments["path"]))
+    through = _through(path, follow=bool(arguments.get("follow")))
     if arguments.get("follow"):
         path = os.path.realpath(path)
     folder = os.path.dirname(os.path.abspath(path))
     told = {"path": path, "user": context.user, "home": context.home, "new_file": _new_file()}
+    if through := [place for place in through if place != path]:
+        told["through"] = through
+    about = _about(path, context)
     if arguments.get("secret"):
         told["withheld"] = ["sha256", "size"]
-    return {**told, **_place(context, folder), **_about(path, context)}
+    elif about["kind"] == "file" and not int(about["mode"], 8) & stat.S_IROTH:
+        told["withheld"] = ["sha256"]
+    told.update(_giving(arguments, about))
+    return {**told, **_place(context, folder), **about}
+
+
+def _through(path: str, *, follow: bool) -> list[str]:
+    """Return the trail of what is written: of a path that is not followed, of the folder in which it stands."""
+    if follow:
+        return trail(path)
+    folder, name = os.path.split(path)
+    ways = trail(folder)
+    return [*ways[:-1], os.path.join(ways[-1], name)] if ways else []
+
+
+def _giving(arguments: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Return whose a file will be, and whether this user may make it so: nobody but root gives files away."""
+    owner, group = arguments.get("owner"), arguments.get("group")
+    uid = _number(pwd.getpwnam, owner) if owner is not None else about.get("uid", os.geteuid())
+    gid = _number(grp.getgrnam, group) if group is not None else about.get("gid", os.getegid())
+    allowed = os.geteuid() == 0 or (uid == os.geteuid() and gid in (os.getegid(), *os.getgroups()))
+    told: dict[str, Any] = {"may_give": allowed}
+    if owner is not None or group is not None:
+        names = {"owner": None if uid is None else _user(uid), "group": None if gid is None else _group(gid)}
+        told["wanted"] = {**names, "uid": uid, "gid": gid}
+    return told
+
+
+def _number(look_up: Any, name: str) -> int | None:
+    """Return the number of a user or group of this name or number, None where there is none."""
+    if name.isdigit():
+        return int(name)
+    try:
+        # The third field of both: pw_uid and gr_gid.
+        return int(look_up(name)[2])
+    except KeyError:
+        return None
 
 
 def _new_file() -> dict[str, Any]:
@@ -66,6 +110,8 @@ def _about(path: str, context: Context) -> dict[str, Any]:
         "mode": f"{stat.S_IMODE(status.st_mode):04o}",
         "owner": _user(status.st_uid),
         "group": _group(status.st_gid),
+        "uid": status.st_uid,
+        "gid": status.st_gid,
         "modified_ns": status.st_mtime_ns,
         "sha256": None,
         "target": None,
