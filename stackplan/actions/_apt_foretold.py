@@ -110,7 +110,10 @@ def _may_come_with_a_package(query: Query, about: Mapping[str, Plain]) -> bool:
     if query.kind == "service":
         return True
     missing = about.get("kind") == "missing" or about.get("folder_kind") == "missing" or about.get("exists") is False
-    return query.kind in ("target", "file", "nvcc", "toolkit_build") and missing
+    wanted = about.get("wanted")
+    # Many a package makes the user that its files belong to.
+    nobody = isinstance(wanted, dict) and None in (wanted.get("uid"), wanted.get("gid"))
+    return query.kind in ("target", "file", "nvcc", "toolkit_build") and (missing or nobody)
 
 
 def _text(value: Plain) -> str | None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from stackplan.actions._target import target_query
 from stackplan.actions.apt_packages import KIND
 from stackplan.model.change import Change
 from stackplan.model.debian_package import DPKG_QUERY, debian_package_query
@@ -133,6 +134,23 @@ def test_answers_are_foretold_and_what_packages_may_bring_is_left_open(arguments
     assert isinstance(found.answers[service], Unknown)
     assert isinstance(found.answers[missing], Unknown)
     assert found.answers[system] == Known({"reboot_required": None, "kernel": "6.8"})
+
+
+def test_a_user_may_come_with_a_package(arguments, facts):
+    """Unknown is not missing: the file that is to belong to slurm is not said to fail behind slurm's package."""
+    known, nobody = (target_query(path, follow=True, owner="slurm") for path in ("/etc/known", "/etc/nobody"))
+    there = {"kind": "file", "folder_kind": "folder"}
+    seen = facts(
+        {
+            DPKG_QUERY: DPKG,
+            simulation(("slurm",)): simulated(slurm=(None, "23.11")),
+            known: {**there, "wanted": {"owner": "slurm", "uid": 64030, "group": "slurm", "gid": 64030}},
+            nobody: {**there, "wanted": {"owner": None, "uid": None, "group": "root", "gid": 0}},
+        }
+    )
+    answers = KIND.read(arguments(install=["slurm"])).predict(seen).answers
+    assert isinstance(answers[nobody], Unknown)
+    assert known not in answers
 
 
 def test_a_step_after_it_is_asked_on_top_of_what_is_foretold(arguments, facts):

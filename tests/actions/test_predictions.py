@@ -2,6 +2,8 @@
 
 import hashlib
 import http.server
+import os
+import pwd
 import threading
 
 import pytest
@@ -11,7 +13,7 @@ from stackplan.actions._foretold import WILL_HOLD
 from stackplan.actions._target import target_query
 from stackplan.actions._text_diff import MOST_LINES, diff
 from stackplan.model.change import Change, differences
-from stackplan.model.facts import Facts, Failed, Known, Origin, Query, Unknown
+from stackplan.model.facts import Facts, Failed, Known, Origin, Query, Unknown, to_keep
 from stackplan.model.kind import CannotAct
 from stackplan.node.context import Context
 from stackplan.node.queries import file as file_query
@@ -363,3 +365,107 @@ def test_a_kernel_that_tells_no_umask(node, arguments, monkeypatch):
     assert facts.answers[kind.queries()[0]].value["new_file"]["mode"] is None
     assert isinstance(kind.predict(facts), Unknown)
     assert not isinstance(kind.job(facts), CannotAct)
+
+
+# ---- one place behind two names, and what others read of what is written
+
+
+def test_a_file_is_foretold_under_every_name_that_leads_to_it(node, arguments):
+    (node.home / "d").mkdir()
+    (node.home / "l").symlink_to("d")
+    (node.home / "n").symlink_to("l/m")
+    kind = file.KIND.read(arguments(path="~/d/m", content="new\n", mode="0644"))
+    names = [about("~/l/m", content=True), about("~/n"), about("~/d/m"), target_query("~/l/m", follow=True)]
+    prediction = prove(node, kind, *names)
+    assert set(names) <= set(prediction.answers)
+    assert {prediction.answers[it].value["sha256"] for it in names} == {hashlib.sha256(b"new\n").hexdigest()}
+
+
+def test_a_link_that_changes_takes_along_what_goes_through_it(node, arguments):
+    (node.home / "d").mkdir()
+    (node.home / "l").symlink_to("d")
+    (node.home / "other").symlink_to("l")
+    (node.home / "d" / "m").write_text("x")
+    kind = symlink.KIND.read(arguments(path="~/l", target="elsewhere"))
+    through = about("~/other/m")
+    prediction, _ = foretell(node, kind, through)
+    assert isinstance(prediction.answers[through], Unknown)
+
+
+def test_the_link_by_which_a_file_is_written_stays(node, arguments):
+    (node.home / "a").symlink_to("end")
+    link = target_query("~/a", follow=False)
+    assert prove(node, file.KIND.read(arguments(path="~/a", content="x")), link).answers[link].value["kind"] == "link"
+
+
+def test_what_a_file_will_hold_is_told_to_those_that_read_it(node, arguments, secret):
+    (node.home / "wheels").mkdir()
+    folder = target_query("~/wheels", follow=True)
+    reader = target_query("~/wheels/r.txt", follow=True)
+    for content, text in (("aa<2\n", "aa<2\n"), (secret, None)):
+        kind = file.KIND.read(arguments(path="~/wheels/r.txt", content=content))
+        answers = foretell(node, kind, folder, reader)[0].answers
+        assert answers[reader].value[WILL_HOLD] == text
+        assert answers[folder].value[WILL_HOLD] is None, "what is in the folder is not what it was"
+
+
+def test_the_diff_of_a_file_that_an_earlier_step_writes(node, arguments):
+    (node.home / "a").write_text("live\n")
+    (node.home / "a").chmod(0o644)
+    first, facts = foretell(node, file.KIND.read(arguments(path="~/a", content="first\n")))
+    second = file.KIND.read(arguments(path="~/a", content="second\n"))
+    foreseen = facts.foreseen(first.answers)
+    assert second.forecast(foreseen) == ()
+    assert second.predict(foreseen).details[-2:] == ("-first", "+second")
+
+
+# ---- whose a file will be
+
+
+def test_a_user_that_the_node_does_not_know_is_told_before_anything_runs(node, arguments):
+    for key, word in (("owner", "user"), ("group", "group")):
+        kind = file.KIND.read(arguments(path="~/a", content="x", **{key: "nobody-of-that-name"}))
+        refused = kind.job(node.ask(*kind.queries()))
+        assert isinstance(refused, CannotAct)
+        assert refused.summary == f"there is no {word} nobody-of-that-name on the node"
+        assert f"Correct `{key}` at" in refused.remedy
+
+
+def test_a_number_is_told_by_the_name_that_it_has(node, arguments):
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    kind = file.KIND.read(arguments(path="~/a", content="x", owner=str(os.geteuid())))
+    assert f", {user}:" in prove(node, kind).changes[0].after
+
+
+def test_who_may_not_give_files_away_is_told(node, arguments):
+    kind = file.KIND.read(arguments(path="~/a", content="x", owner="root"))
+    (query,) = kind.queries()
+    told = node.look(query).value
+    facts = Facts("n", Origin.LIVE, "", {query: Known({**told, "may_give": False})})
+    refused = kind.job(facts)
+    assert isinstance(refused, CannotAct)
+    assert refused.summary.startswith("only root can give ~/a to root:")
+    assert "become: true" in refused.remedy
+
+
+def test_a_file_that_stays_another_users_needs_root(node, arguments, monkeypatch):
+    (node.home / "a").write_text("x")
+    kind = file.KIND.read(arguments(path="~/a", content="new"))
+    assert node.look(kind.queries()[0]).value["may_give"] is True, "the negative control"
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    assert node.look(kind.queries()[0]).value["may_give"] is False
+
+
+def test_of_a_file_that_not_everybody_may_read_no_digest_is_kept(node, arguments):
+    (node.home / "a").write_text("1234")
+    (node.home / "a").chmod(0o600)
+    query = target_query("~/a", follow=True)
+    digest = hashlib.sha256(b"1234").hexdigest()
+    for asked in (query, about("~/a", sha256=True, content=True)):
+        answer = node.look(asked)
+        assert answer.value["sha256"] == digest, "it may be used"
+        assert digest not in str(to_keep(answer))
+        assert "1234'" not in str(to_keep(answer))
+    kind = file.KIND.read(arguments(path="~/a", content="12345", mode="0600"))
+    (change,) = foretell(node, kind)[0].changes
+    assert "sha256" not in str(change)

@@ -8,7 +8,7 @@ from stackplan.engine.facts_folder import read_folder
 from stackplan.engine.gather import record
 from stackplan.engine.plan import plan, plan_recorded
 from stackplan.engine.planner import Planner, drive
-from stackplan.model.change import Change
+from stackplan.model.change import Change, Held
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Known, Origin, Unknown
 from stackplan.model.outcome import NodeOutcome, Reason
@@ -18,6 +18,7 @@ from tests.engine.world import (
     FakeClock,
     FakeSession,
     Install,
+    Is,
     World,
     bound,
     combined,
@@ -365,3 +366,17 @@ def test_a_report_of_a_run_bears_what_its_plan_foretold(stage):
 
 def test_nodes_tell_what_may_set_them_apart():
     assert foretell(world(OLD), step("torch"), step("app")).report.traits == {"torch": "old", "app": "old"}
+
+
+def test_what_a_condition_sees_change_under_a_name_of_its_own_is_foretold_as_a_run_tells_it(monkeypatch):
+    """A file that is written through a link is one change to the action and another to who looks at the link's end."""
+
+    def state(self, facts):
+        return {("alias", self.name): Held(str(facts[value_query(self.name)].value))}
+
+    monkeypatch.setattr(Is, "state", state)
+    (torch,) = foretell(world(OLD, torch={"torch": "new"}), install("torch")).report.steps
+    assert [(it.kind, it.before, it.after) for it in torch.predicted] == [
+        ("alias", "old", "new"),
+        ("value", "old", "new"),
+    ]

@@ -149,7 +149,7 @@ class Installer:
                 argv,
                 stdin=stdin,
                 cwd=home if os.path.isdir(home) else "/",
-                timeout_s=max(1.0, self._deadline - time.monotonic()),
+                timeout_s=max(1.0, float(round(self._deadline - time.monotonic()))),
                 descriptors=files,
             )
         finally:

@@ -68,6 +68,8 @@ class Files(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/silent/"):
             server.over.wait(60)
             return None
+        if self.path.startswith("/trickle/"):
+            return self._trickle()
         content = server.files.get(self.path)
         expected = "Basic " + base64.b64encode(b"ops:pass word").decode()
         if self.path.startswith("/locked/") and self.headers.get("Authorization") != expected:
@@ -82,6 +84,15 @@ class Files(http.server.BaseHTTPRequestHandler):
         last = int(end) if begin else len(content) - 1
         part = content[first : last + 1]
         return self._reply(206, part, f"bytes {first}-{last}/{len(content)}")
+
+    def _trickle(self):
+        """Send a byte now and then, as long as anybody listens."""
+        self.send_response(200)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while not self.server.over.wait(0.05):
+                self.wfile.write(b" ")
+                self.wfile.flush()
 
     def _reply(self, status, content, span=None):
         self.send_response(status)
@@ -374,6 +385,47 @@ def test_a_uv_that_waits_for_a_silent_index_is_cut_off_and_the_index_named(
     assert "did not end within 1 s" in told["refused"]["reason"]
     with pytest.raises(ProbeFailed, match="did not end within 1 s"):
         ask(environment, programs, context)
+
+
+def test_an_index_that_goes_on_sending_is_not_said_to_be_silent(environment, programs, context, server, monkeypatch):
+    """A run waits for it as long as it sends, so the plan does not know what comes of it."""
+    monkeypatch.setattr(_installer_run, "TIMEOUT_S", 1.0)
+    programs.write("uv", "exec sleep 600")
+    asked = {
+        "indexes": [f"{server.address}/trickle"],
+        "names": ["torch"],
+        "step_environment": {"UV_HTTP_TIMEOUT": "0.5"},
+    }
+    with pytest.raises(CannotTell, match=r"an index had not sent its page after 2\.5 s, and .* did not end within 1 s"):
+        ask(environment, programs, context, **asked)
+
+
+def test_an_index_that_a_run_waits_for_longer_is_not_called_dead(environment, programs, context, server, monkeypatch):
+    monkeypatch.setattr(_web, "LONGEST_PATIENCE_S", 0.5)
+    programs.write("uv", "echo 'error: operation timed out' >&2; exit 2")
+    asked = {"indexes": [f"{server.address}/silent"], "names": ["torch"]}
+    told = "did not answer within 0.5 s; a run waits for it up to 7 s"
+    with pytest.raises(CannotTell, match=told):
+        ask(environment, programs, context, step_environment={"UV_HTTP_TIMEOUT": "7"}, **asked)
+    dead = ask(environment, programs, context, step_environment={"UV_HTTP_TIMEOUT": "0.5"}, **asked)
+    assert dead["refused"]["exit_code"] == 2, "the negative control"
+
+
+@pytest.mark.parametrize(
+    ("environment", "pip", "seconds"),
+    [
+        ({}, False, 30.0),
+        ({}, True, 15.0),
+        ({"UV_HTTP_TIMEOUT": "7"}, False, 7.0),
+        ({"UV_HTTP_TIMEOUT": "7"}, True, 15.0),
+        ({"PIP_DEFAULT_TIMEOUT": "7"}, True, 7.0),
+        ({"PIP_DEFAULT_TIMEOUT": "7"}, False, 30.0),
+        ({"UV_HTTP_TIMEOUT": "soon"}, False, 30.0),
+        ({"UV_HTTP_TIMEOUT": "600"}, False, 60.0),
+    ],
+)
+def test_a_plan_is_as_patient_as_the_installer(environment, pip, seconds):
+    assert _web.patience_s(environment, pip=pip) == seconds
 
 
 def test_the_store_of_metadata_is_bounded(state, monkeypatch):
