@@ -71,9 +71,9 @@ def command(
     Environments and files are put back from the snapshots that the run made ahead of its actions, and proven to be what
     they were. What scripts and other actions did is named, and stays. Exit status 0 only when all of it is proven.
     """
+    kept = kept_run(run)
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Invalid([_nobody_to_ask(run)])
-    kept = kept_run(run)
     if kept.going_on:
         raise RunGoesOn(kept.run, "its controller")
     undos = _undos(kept, inventory, limit)

@@ -1,12 +1,13 @@
 """From a playbook to bound steps: kinds found, arguments read, questions known. Pure; imports model only."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeAlias
 
+from stackplan.engine.facts_file import holds_secret
 from stackplan.engine.guard import guarded, trouble
 from stackplan.engine.secret_fields import read
-from stackplan.model.arguments import Arguments
+from stackplan.model.arguments import Arguments, Value
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query, Unknown
@@ -18,6 +19,7 @@ from stackplan.model.secret import Secret
 from stackplan.model.written import Written
 
 _SUDO = "sudo"
+_FILE = "file"
 _COST = (Recheck.ALWAYS, Recheck.FINAL, Recheck.NEVER)
 
 
@@ -213,10 +215,30 @@ def _rights(playbook: Playbook) -> Iterator[Condition]:
 
 
 def _secret_paths(playbook: Playbook) -> frozenset[str]:
-    """Return the files, as they are written, to which a step writes a secret."""
-    written = [step.action.arguments.values for step in playbook.steps if not step.skipped]
-    paths = [it.get("path") for it in written if isinstance(it.get("content"), Secret)]
-    return frozenset(path for path in paths if isinstance(path, str))
+    """Return the files, as they are written, to which a step writes a secret.
+
+    A script that holds one may write it to any file, and so may what runs after it: then these are all files that
+    conditions name, but for those to which a step writes something else.
+    """
+    steps = [step for step in playbook.steps if not step.skipped]
+    written = [step.action.arguments.values for step in steps]
+    paths = {_path(it) for it in written if isinstance(it.get("content"), Secret)}
+    if any(_writes_unforeseen_secrets(step) for step in steps):
+        stated = (playbook.preconditions, *((*step.preconditions, *step.postconditions) for step in steps))
+        named = {_path(it.arguments.values) for each in stated for it in _leaves(each) if it.kind == _FILE}
+        paths |= named - {_path(it) for it in written}
+    return frozenset(path for path in paths if path is not None)
+
+
+def _path(values: Mapping[str, Value]) -> str | None:
+    path = values.get("path")
+    return path if isinstance(path, str) else None
+
+
+def _writes_unforeseen_secrets(step: Step) -> bool:
+    kind = ACTIONS.find(step.action.kind)
+    unforeseen = kind is not None and issubclass(kind, ActionKind) and not kind.predicts
+    return unforeseen and (holds_secret(step.action.arguments.values) or holds_secret(step.environment))
 
 
 def _aware(conditions: tuple[Condition, ...], secret: frozenset[str]) -> tuple[Condition, ...]:

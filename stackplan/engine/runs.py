@@ -21,6 +21,7 @@ _TAIL = 8 * 1024
 _LONGEST_HEAD = 4 * 1024 * 1024
 # As the journal writes them.
 _ENDS = (b'{"event":"RunEnded"', b'{"event":"NodeEnded"')
+_SHOWN = 80
 LAST = "last"
 
 
@@ -159,7 +160,7 @@ def _ambiguous(word: str, found: list[str]) -> Diagnosis:
 
 def _no_such(word: str, ids: tuple[str, ...]) -> Diagnosis:
     return Diagnosis(
-        summary=f"there is no run `{word}`",
+        summary=f"there is no run `{word if len(word) <= _SHOWN else f'{word[:_SHOWN]}…'}`",
         expected="the id of a run, a part that no other run has, or `last`",
         remedy=_near(word, ids) or "`stackplan runs` lists them",
     )

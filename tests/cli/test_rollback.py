@@ -115,6 +115,8 @@ def test_a_step_that_fails_takes_back_the_run(applied, home):
     ("words", "said"),
     [
         (("rollback", "last"), "no terminal to ask on"),
+        (("rollback", "no-such"), "there is no run `no-such`"),
+        (("show", "x" * 5000), f"there is no run `{'x' * 80}…`"),
         (("rollback", "no-such-run", "--yes"), "there is no run"),
         (("rollback", "last", "--yes", "-l", "elsewhere"), "elsewhere"),
     ],

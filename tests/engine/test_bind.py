@@ -11,6 +11,7 @@ from stackplan.model.condition import Recheck
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.facts import Query
 from stackplan.model.playbook import Action
+from stackplan.model.secret import Secret
 from tests.engine.world import AT, at, bound, combined, condition, playbook, step
 
 
@@ -95,6 +96,38 @@ def test_what_an_all_states_is_stated_and_what_an_any_states_is_not():
         written = step("motd", action="file", post=[combined(word, file)])
         written = replace(written, action=Action("file", Arguments(WRITES, AT), AT))
         assert len(bound(written).bound_steps[0].post) == count
+
+
+def withheld(*steps):
+    """Return the files named by conditions of which nothing is to be kept by which they could be tried out."""
+    bound_steps = bound(*steps).bound_steps
+    queries = {query for it in bound_steps for each in (*it.pre, *it.post) for query in each.queries}
+    return {it.arguments["path"] for it in queries if it.arguments.get("secret")}
+
+
+def script(name, **values):
+    done = condition("file", 3, path=f"/{name}")
+    return replace(step(name, action="run", post=[done]), action=Action("run", Arguments(values, AT), AT))
+
+
+SECRET = Secret("correct-horse")
+HOLDING = {
+    "in the script": script("a", script=SECRET),
+    "on its input": script("a", script="cat > /a", stdin=SECRET),
+    "in its environment": script("a", script="echo $T > /a", env={"T": SECRET}),
+    "in the step's environment": replace(script("a", script="echo $T > /a"), environment={"T": SECRET}),
+}
+
+
+@pytest.mark.parametrize("case", HOLDING)
+def test_where_a_script_holds_a_secret_it_may_be_in_any_file_that_no_other_step_writes(case):
+    plain = replace(
+        step("motd", action="file", post=[condition("file", 3, path="/etc/motd")]),
+        action=Action("file", Arguments(WRITES, AT), AT),
+    )
+    copies = script("b", script="cp /a /b")
+    assert withheld(plain, HOLDING[case], copies) == {"/a", "/b"}
+    assert withheld(plain, script("a", script="echo > /a"), copies) == set()
 
 
 def test_each_user_that_a_step_acts_as_is_asked_for_once():
