@@ -78,18 +78,25 @@ def compare(saved: Conclusion, now: Conclusion) -> tuple[Moved, ...]:
 def compare_bases(saved: Basis, now: Basis) -> tuple[Moved, ...]:
     """Return what moved on the node: things first, each once, then conditions that stand otherwise."""
     found: dict[tuple[str, str, str | None, str | None], Moved] = {}
-    conditions: list[Moved] = []
+    conditions: dict[tuple[str, str, str], Moved] = {}
     for part, other in zip(saved.parts, now.parts, strict=True):
         if not _comparable(part, other):
             # Another version of stackplan may prove more of a step than the one that made the plan.
             what = "what a step rests on is looked at otherwise than when the plan was made"
-            conditions.append(Moved(what=what, planned=_asked(part), now=_asked(other), step=part.step))
+            found_otherwise = Moved(what=what, planned=_asked(part), now=_asked(other), step=part.step)
+            conditions.setdefault(_told(found_otherwise), found_otherwise)
             continue
         for change in _changes(part, other, saved, now):
             moved = _thing_moved(change, part.step)
             found.setdefault((change.kind, change.name, change.before, change.after), moved)
-        conditions += _conditions_moved(part, other)
-    return (*found.values(), *conditions)
+        for it in _conditions_moved(part, other):
+            # Several steps may state the same; the first of them is named.
+            conditions.setdefault(_told(it), it)
+    return (*found.values(), *conditions.values())
+
+
+def _told(moved: Moved) -> tuple[str, str, str]:
+    return moved.what, moved.planned, moved.now
 
 
 def _comparable(part: Part, other: Part) -> bool:

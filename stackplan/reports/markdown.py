@@ -24,6 +24,7 @@ Group = tuple[tuple[str, ...], NodeReport]
 LIMIT = 40_000
 """Characters; a comparison takes 24,000, so that both go into one comment of GitHub (65,536)."""
 WIDTH = 100
+PLAIN = Paint(colour=False)
 COLUMNS = 12
 CONTRASTS = 12
 VALUES = 6
@@ -103,7 +104,10 @@ def _add_remarks(page: Page, report: Report) -> list[str]:
 
 
 def grouped(nodes: Iterable[NodeReport]) -> list[Group]:
-    """Return the nodes with those together of which the same is told; those that end badly first."""
+    """Return the nodes with those together of which the same is told here; those that end badly first.
+
+    What is told nowhere, such as the folder that a node's home is, sets none apart.
+    """
     found: dict[object, list[NodeReport]] = {}
     for node in nodes:
         found.setdefault(_essence(node), []).append(node)
@@ -112,11 +116,9 @@ def grouped(nodes: Iterable[NodeReport]) -> list[Group]:
 
 
 def _essence(node: NodeReport) -> object:
-    bare = _without_times(node)
-    return (
-        (bare.outcome, bare.stopped_at, bare.reason, bare.summary, bare.message, bare.remedy),
-        (bare.preconditions, bare.diagnoses, bare.steps),
-    )
+    bare = replace(_without_times(node), node="", traits={})
+    changes = tuple((step.id, step.predicted, step.changes) for step in bare.steps)
+    return bare.outcome, bare.reason, changes, *_findings(bare), *node_text.render(("",), bare, WIDTH, PLAIN)
 
 
 def _without_times(node: NodeReport) -> NodeReport:
@@ -257,7 +259,9 @@ def _add_changes(page: Page, report: Report, groups: list[Group]) -> list[str]:
                 found.setdefault((step.id, change), []).extend(names)
     if not found:
         return []
-    rows = [[cell(step, 60), cell(change_text(change)), listed(names, 1)] for (step, change), names in found.items()]
+    rows = [
+        [cell(step, 60), cell(change_text(change)), listed(names, NAMES)] for (step, change), names in found.items()
+    ]
     if not page.add("#### ~ Would change" if report.command == "plan" else "#### Changed"):
         return [counted(len(rows), "change")]
     missed = page.add_rows(["step", "change", "nodes"], rows, TABLE_SHARE // 2)
@@ -268,7 +272,7 @@ def _add_details(page: Page, groups: list[Group], command: str) -> list[str]:
     for index, (names, node) in enumerate(groups):
         first = ", ".join(raw_code(name, 80) for name in names[:NAMES]) + (" …" if len(names) > NAMES else "")
         count = f" ({len(names)} nodes)" if len(names) > 1 else ""
-        lines = node_text.render(names, node, WIDTH, Paint(colour=False))
+        lines = node_text.render(names, node, WIDTH, PLAIN)
         body = fenced([line.rstrip() for line in lines])
         if not page.add(folded(f"{first}{count}: {_node_words(node, command)}", body)):
             nodes = sum(len(others) for others, _ in groups[index:])

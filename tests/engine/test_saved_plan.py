@@ -276,6 +276,18 @@ class TestCompare:
             )
         ]
 
+    def test_a_condition_of_several_steps_is_named_once(self):
+        free = condition("is", 7, name="free", value="enough", lasting=False)
+        moved = self.moved(
+            step("torch", pre=[free]),
+            step("gpu", pre=[free]),
+            before={"torch": "old", "gpu": "hot", "free": "enough"},
+            after={"torch": "old", "gpu": "hot", "free": "none"},
+        )
+        assert [(it.what, it.step) for it in moved if "condition" in it.what] == [
+            ("a condition stands otherwise than the plan found it: free is enough", "torch")
+        ]
+
     def test_what_moves_by_itself_makes_no_plan_stale(self):
         checked = step("torch", pre=[condition("is", 7, name="free", value="enough", lasting=False)])
         before, after = {"torch": "old", "free": "30"}, {"torch": "old", "free": "31"}

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
-from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
-from stackplan.model.report import ActionReport, NodeReport, StepReport
+from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.report import ActionReport, ConditionReport, NodeReport, StepReport
+from stackplan.model.verdict import Status
 from stackplan.reports import markdown
 from stackplan.reports.markdown_text import Page, cell, code, fenced, length, listed, raw_code, table
 
@@ -71,6 +73,20 @@ def test_a_fence_is_longer_than_any_in_it_and_says_what_it_leaves_out():
 
 def test_html_is_escaped_in_a_summary():
     assert raw_code("</summary><b>&") == "<code>&lt;/summary&gt;&lt;b&gt;&amp;</code>"
+
+
+def test_nodes_that_differ_in_what_is_told_nowhere_stand_together(no_op_report):
+    node = no_op_report.nodes[0]
+    held = ConditionReport(phase=Phase.POST, kind="file", text="there", status=Status.HELD, evidence="/home/a/x")
+    ok = replace(
+        node, outcome=NodeOutcome.OK, steps=(StepReport(id="s", outcome=StepOutcome.SATISFIED, conditions=(held,)),)
+    )
+    step = replace(ok.steps[0], conditions=(replace(held, evidence="/home/b/x"),))
+    other = replace(ok, node="gpu-99", steps=(step,))
+    ((names, _),) = markdown.grouped((ok, other))
+    assert names == (ok.node, "gpu-99")
+    changed = replace(other, steps=(replace(step, predicted=(Change("file", "x", "1", "2"),)),))
+    assert len(markdown.grouped((ok, changed))) == 2
 
 
 def test_many_names_are_counted():
