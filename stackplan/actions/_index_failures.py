@@ -54,6 +54,7 @@ def _remedy(wishes: Wishes, finding: Finding, where: str) -> str:
         return f"Check {where}: it may need a user and a password, from a secret variable"
     if finding.why.startswith(_ABSENT):
         return f"Check {where}: is it right, and does it hold {finding.name or wishes.names[0]}?".removesuffix("?")
-    if finding.why.startswith("answered 5"):
-        return f"Try again when it is well, or name another in {where}"
+    if finding.why.startswith(("answered 429", "answered 5")):
+        when = "later, on fewer nodes at once" if finding.why.startswith("answered 4") else "when it is well"
+        return f"Try again {when}, or name another in {where}"
     return f"Check {where}, and that the node reaches it (name, proxy, firewall)"

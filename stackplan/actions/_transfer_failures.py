@@ -42,7 +42,9 @@ def _answered(evidence: Evidence) -> Diagnosis | None:
         return None
     place = evidence.arguments.place("url")
     summary = f"The server answers HTTP {match[1].strip()} to the address of the file."
-    remedy = f"Correct `url` at {place.line}:{place.column}."
+    where = f"`url` at {place.line}:{place.column}"
+    later = match[1].startswith(("429", "5"))
+    remedy = f"Try again later, or name another server in {where}." if later else f"Correct {where}."
     return Diagnosis(code="SP232", summary=summary, at=place, step=evidence.step, remedy=remedy, remedy_at=place)
 
 

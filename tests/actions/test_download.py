@@ -78,6 +78,16 @@ def test_failures(arguments, evidence, output, code, summary):
     assert KIND.read(read).diagnose(evidence(read, (), code=0, output=output)) == ()
 
 
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [("404 Not Found", "Correct `url`"), ("429 Too Many Requests", "Try again later"), ("503 Busy", "Try again later")],
+)
+def test_a_server_that_may_answer_otherwise_later_is_to_be_tried_again(arguments, evidence, said, remedy):
+    read, output = arguments(**VALUES), f"https://a.example/t.json answers HTTP {said}\n"
+    (diagnosis,) = KIND.read(read).diagnose(evidence(read, (), code=1, output=output, reason=Reason.ACTION))
+    assert diagnosis.remedy.startswith(remedy)
+
+
 def test_that_the_file_is_there_is_stated_without_being_written_down(arguments):
     made = KIND.read(arguments(path="~/a", url="https://a.example/a", sha256="0" * 64, mode="0755"))
     (condition,) = made.implied()

@@ -147,6 +147,7 @@ FAULTS = [
     ("403", "", "SP207", "refused access (403 Forbidden)", "from a secret variable"),
     ("500", "", "SP207", "answered 500 Internal Server Error", "Try again"),
     ("503", "", "SP207", "answered 503 Service Unavailable", "Try again"),
+    ("429", "", "SP207", "answered 429 Too Many Requests", "Try again later"),
     ("loop", "", "SP207", "redirects without end", "that the node reaches it"),
     ("form", "", "SP208", "answered with a page that names no file (text/html)", "is it right"),
 ]
