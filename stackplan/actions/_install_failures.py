@@ -5,11 +5,15 @@ The codes never change their meaning.
 
 from collections.abc import Callable
 
+from stackplan.actions import _build_rules as build
 from stackplan.actions import _installer_error_rules as error
+from stackplan.actions import _network_rules as network
 from stackplan.actions import _no_effect_rules as no_effect
+from stackplan.actions import _platform_rules as platform
 from stackplan.actions import _wrong_build_rules as wrong_build
 from stackplan.actions._failure import Failure, read_failure
 from stackplan.actions._installer_facts import InstallerFacts
+from stackplan.actions._memory_rules import out_of_memory
 from stackplan.actions._wishes import Wishes
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.kind import Evidence
@@ -27,13 +31,28 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     wrong_build.overshot,
     error.not_as_announced,
     error.login_refused,
+    platform.no_wheel,
+    build.no_compiler_of_cuda,
+    build.two_cudas_in_a_build,
+    build.compiler_does_not_fit,
+    build.built_without_torch,
     error.no_solution,
+    network.distrusted,
+    network.proxy_in_the_way,
+    network.gave_up_waiting,
     error.not_reachable,
     no_effect.inherited_settings,
 )
 
+_NARROWER = {"SP207": frozenset({"SP214", "SP215", "SP216"}), "SP208": frozenset({"SP213"})}
+"""What is not said beside a code that says it more closely."""
+
 
 def explain_failure(wishes: Wishes, node: InstallerFacts | None, evidence: Evidence) -> tuple[Diagnosis, ...]:
     """Return what the rules find, most telling first."""
+    if killed := out_of_memory(evidence):
+        return killed
     failure = read_failure(wishes, node, evidence)
-    return tuple(found for rule in RULES if (found := rule(failure)) is not None)
+    found = tuple(it for rule in RULES if (it := rule(failure)) is not None)
+    codes = {it.code for it in found}
+    return tuple(it for it in found if not codes & _NARROWER.get(str(it.code), frozenset()))

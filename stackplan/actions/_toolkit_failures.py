@@ -73,6 +73,15 @@ _RULES = (
         "Run `dpkg --configure -a` on the node and look at `dpkg --audit`.",
     ),
     (
+        "SP265",
+        r"[^\n]*(?:Failed to verify gcc version|unsupported compiler version)[^\n]*",
+        "The runfile refuses, because it does not support the node's gcc.",
+        (
+            "Install a gcc that CUDA {release} supports in an earlier step and let it be the node's `gcc`, or use a "
+            "newer toolkit."
+        ),
+    ),
+    (
         "SP226",
         r"(?P<log>/tmp/cuda-installer\.log) belongs to (?P<owner>\S+)[^\n]*",
         "The runfile cannot write its log {log}: it belongs to {owner}.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stackplan.actions._invocation import Invocation, Word, words
+from stackplan.actions._script_failures import explain_script_failure
 from stackplan.model.arguments import Arguments
 from stackplan.model.concern import Concern, named
 from stackplan.model.diagnosis import Diagnosis, Invalid
@@ -84,8 +85,9 @@ class Run(ActionKind):
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         ending = evidence.ending
+        key = "script" if self.script is not None else "argv"
         if not isinstance(ending, Exited) or ending.code not in (126, 127):
-            return ()
+            return explain_script_failure(evidence, key)
         match = re.search(
             r"(?:bash|/dev/fd/\d+)(?:: line (\d+))?: ([^\n:]+): (?:command not found|No such file)", evidence.output
         )
@@ -98,7 +100,6 @@ class Run(ActionKind):
         remedy = (
             "Name it by its whole path: a step has the login's environment, without what an interactive shell adds."
         )
-        key = "script" if self.script is not None else "argv"
         place = evidence.arguments.place(key)
         return (Diagnosis(code="SP241", summary=summary, at=place, step=evidence.step, remedy=remedy, remedy_at=place),)
 

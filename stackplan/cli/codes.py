@@ -78,6 +78,50 @@ CODES: dict[str, Code] = {
         "node. An extra index there goes before the one that the step names. Take `inherit_config` away: by "
         "default a step sees nothing of them, and the plan lists what was ignored.",
     ),
+    "SP213": Code(
+        "there is no wheel for this node",
+        "The version exists, and not for the node's Python, processor or C library: `cp312` where the environment has "
+        "3.11, `manylinux_2_39` where glibc is older, `aarch64` where the node is x86_64. Another version or index, or "
+        "an environment made with another Python, is the way out. A build from source seldom is.",
+    ),
+    "SP214": Code(
+        "the index answers with a certificate that the node does not trust",
+        "Most often a proxy of the company opens TLS and signs with an authority of its own. uv and pip each have "
+        "their own list of authorities; SSL_CERT_FILE names a file for both. `--trusted-host` and the like switch the check "
+        "off, and with it all certainty about what is installed.",
+    ),
+    "SP215": Code(
+        "the proxy did not connect the installer to the index",
+        "HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the login count in steps, in upper and lower case. Another user, sudo "
+        "or a login shell may have others: SP320 of a plan tells.",
+    ),
+    "SP216": Code(
+        "the installer gave up waiting for the index",
+        "A wheel of torch has hundreds of MB. Nothing was installed when a download ends so, and what was downloaded "
+        "whole is in the cache, so trying again is cheap.",
+    ),
+    "SP217": Code(
+        "a package is built from source, and there is no nvcc",
+        "No wheel of it fits, so its source is compiled on the node, which needs a CUDA toolkit of torch's release. "
+        "Prefer a wheel that is made for the torch of the environment. `only_binary` has the installer refuse builds, "
+        "which shows in the plan already.",
+    ),
+    "SP218": Code(
+        "a package is compiled by another CUDA than torch's",
+        "The build takes the toolkit that CUDA_HOME, `nvcc` on the PATH or /usr/local/cuda leads to, in this order. "
+        "torch refuses one of another major release than its own.",
+    ),
+    "SP219": Code(
+        "no C++ compiler, or one that the CUDA toolkit does not support",
+        "Each CUDA release supports gcc up to a version. Distributions let several be installed side by side; CC and "
+        "CXX say which is taken.",
+    ),
+    "SP220": Code(
+        "a package's build misses a package that it does not declare",
+        "Builds run in an environment of their own, where only what the package declares is installed. flash-attn and "
+        "its like import torch while they are built. Installers then advise to build without isolation, against "
+        "whatever torch is there; a wheel for the torch that is wanted is safer.",
+    ),
     "SP221": Code(
         "the runfile could not be unpacked for want of room",
         "A toolkit's runfile needs several times its own size while it unpacks, and then the room of the toolkit. "
@@ -186,6 +230,41 @@ CODES: dict[str, Code] = {
         "`interruptible: false`: such an action may not be repeated on a thing that it left half done (a firmware, a "
         "partition table). Look at the node. Then `stackplan resume RUN --again STEP` runs it again; at a terminal "
         "`stackplan resume` asks.",
+    ),
+    "SP261": Code(
+        "a program of the step was killed",
+        "Signal 9, and not by stackplan. When memory runs out the kernel ends the largest program, which is often a "
+        "compiler that runs once per core, or an installer that unpacks large files beside a running server.",
+    ),
+    "SP262": Code(
+        "nouveau is loaded",
+        "The kernel's own driver holds the GPUs. NVIDIA's installer refuses to go on, and a module that is installed "
+        "all the same is not loaded until nouveau is kept out at boot.",
+    ),
+    "SP263": Code(
+        "the driver is in use and cannot be replaced",
+        "Compute processes are what nvidia-smi lists; exporters, nvidia-persistenced, container runtimes and displays "
+        "hold the devices as well. The runfile that was to install a toolkit installs the driver too unless it is told "
+        "`--toolkit`.",
+    ),
+    "SP264": Code(
+        "the driver's kernel module could not be built",
+        "It is compiled for each kernel, which takes that kernel's headers and its compiler. After a kernel update the "
+        "next restart comes up without a driver; `driver_coherent` looks at the module of the next kernel as well.",
+    ),
+    "SP265": Code(
+        "the installer or compiler does not support the node's gcc",
+        "Each CUDA release supports gcc up to a version. The runfile compares, and so does nvcc at every compilation.",
+    ),
+    "SP266": Code(
+        "an installer in a script found no virtual environment",
+        "A command over SSH reads no profile that would activate one, and distributions refuse installations into "
+        "their own Python (PEP 668).",
+    ),
+    "SP267": Code(
+        "the loaded driver and its libraries do not go together",
+        "A package manager replaced the libraries under a loaded module, or no module is loaded. nvidia-smi and every "
+        "new CUDA program fail until the module of the same version is loaded.",
     ),
     "SP271": Code(
         "jobs run longer on the node than the step waits for them",
