@@ -4,6 +4,7 @@ It computes what a GPU would on the processor, for the GPUs that nvidia-smi name
 has no code, as the real one does. Standard library only: it runs in the environment of a node.
 """
 
+import functools
 import subprocess
 from collections.abc import Callable, Sequence
 
@@ -66,6 +67,7 @@ def equal(one: Tensor, other: Tensor) -> bool:
     return one.values == other.values and one.width == other.width
 
 
+@functools.cache
 def gpus() -> list[tuple[str, str]]:
     """Return name and compute capability of each GPU, as the node's nvidia-smi names them."""
     argv = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]

@@ -46,12 +46,18 @@ def restartable():
 
 
 class Machine:
-    """`when_asked` is called, in a thread of its own, each time that somebody has the machine restarted."""
+    """`when_asked` is called, in a thread of its own, each time that somebody has the machine restarted.
 
-    def __init__(self, sandbox: Sandbox, client_key_line: str) -> None:
-        for folder in (sandbox.home, sandbox.programs, sandbox.folder / "tmp"):
-            folder.mkdir(parents=True, mode=0o700)
-        (sandbox.programs / "python3").symlink_to(plain_python())
+    A sandbox that was built already is taken as it is. `inside` is a command that enters the namespaces in which the
+    machine's disk is, where that is another one than this machine's.
+    """
+
+    def __init__(self, sandbox: Sandbox, client_key_line: str, inside: tuple[str, ...] = ()) -> None:
+        if not sandbox.home.exists():
+            for folder in (sandbox.home, sandbox.programs, sandbox.folder / "tmp"):
+                folder.mkdir(parents=True, mode=0o700)
+            (sandbox.programs / "python3").symlink_to(plain_python())
+        self._inside = inside
         self.asked = sandbox.folder / "asked"
         for name in ("systemctl", "shutdown", "reboot"):
             (sandbox.programs / name).write_text(_STAND_IN.format(asked=self.asked))
@@ -101,7 +107,7 @@ class Machine:
     def up(self, boot=None):
         """Start it from a new boot, or from one that calls itself `boot`."""
         (self.folder / "boot_id").write_text(f"{uuid.uuid4()}\n" if boot is None else boot)
-        argv = [*_UNSHARE, "/bin/sh", "-c", _BOOT, "node", self.folder, SSHD]
+        argv = [*self._inside, *_UNSHARE, "/bin/sh", "-c", _BOOT, "node", self.folder, SSHD]
         listening, ended = threading.Event(), threading.Event()
         self.node.process = subprocess.Popen(argv, cwd=self.folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self._readers.append(threading.Thread(target=_read_log, args=(self.node, listening, ended), daemon=True))
