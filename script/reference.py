@@ -1,7 +1,7 @@
 """Write the files that are made from others, or with `--check` name those that are stale (exit status 1).
 
 Made from the schema fragments, the kinds' docstrings and the lint rules: `schemas/playbook.v1.json`, a page a kind in
-`docs/reference/`, and `docs/reference/rules.md`.
+`docs/reference/`, and `docs/reference/rules.md`; from the cases of `tests/field`: `docs/field.md`.
 """
 
 import json
@@ -13,6 +13,7 @@ import yaml
 
 from stackplan.language import linting, schema
 from stackplan.model.kind import ACTIONS, CONDITIONS, Room
+from tests.field import table
 
 ROOT = Path(__file__).parent.parent
 Json = dict[str, object]
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
 
 def generated() -> Iterator[tuple[Path, str]]:
     yield ROOT / "schemas" / "playbook.v1.json", schema.playbook_text()
+    yield ROOT / "docs" / "field.md", table.page()
     pages = ROOT / "docs" / "reference"
     index = ["# Reference", "", "Made from the schemas and the kinds themselves by `script/generate`.", ""]
     values = json.loads((ROOT / "schemas" / "values.json").read_text("utf-8"))["$defs"]

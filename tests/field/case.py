@@ -1,13 +1,16 @@
 """A case: one report of the field, its playbook, what its node answers, and what has to catch it.
 
-A case is a file of `cases/`, named by the report's number. Each of its `replays` is a playbook (`preconditions`, each the
-text of one, and `steps`, without which it is an upgrade of torch to cu130), a `node`, and the list of what has `caught` it:
+A case is a file of `cases/`, named by the report's number. Each of its `replays` is a playbook (`preconditions`, each
+the text of one, and `steps`, without which it is an upgrade of torch to cu130), a `node`, and the list of what has
+`caught` it:
 
     lint: CODE            a rule finds it in the playbook
     finding: CODE         the audit of the node's environment, part of every plan, finds it
-    precondition: KIND    the plan says that a precondition does not hold
-    predicted: KIND       the plan foretells that a condition of this kind will not hold; `action`: that the action fails
-    stopped: KIND         the run stops at `step`, with `reason` and often a diagnosis `code`; `action`: the action failed
+    precondition: KIND    the plan says that a precondition does not hold, and a run stops at it
+    predicted: KIND       the plan foretells that a condition of this kind will not hold; `action`: that the action
+                          fails
+    stopped: KIND         the run stops at `step`, with `reason` and often a diagnosis `code`; `action`: the action
+                          failed
     differs: TRAIT        the plan of several nodes shows that they differ in it
     harmless: WHY         the run goes through it and ends proven, nothing done twice
     missed: WHY           nothing catches it

@@ -1,8 +1,8 @@
 """A node that is told what it answers: before anything is done, and after each step.
 
-What a case does not tell is unknown to it, so nothing holds by oversight. `facts` names cases of `tests/facts`, which hold
-what nodes truly answer; `packages` stands for all that a node tells of an environment with these packages. The questions
-named in `really` are put to the node program itself, which finds the `files` and `programs` of the case.
+What a case does not tell is unknown to it, so nothing holds by oversight. `facts` names cases of `tests/facts`, which
+hold what nodes truly answer; `packages` stands for all that a node tells of an environment with these packages. The
+questions named in `really` are put to the node program itself, which finds the `files` and `programs` of the case.
 """
 
 import copy
@@ -82,7 +82,9 @@ class ToldNode:
                     return _answer(row)
         if query.kind in self.really:
             return self._asked(query)
-        return self._of_packages(query) or self._of_settings(query) or Unknown(f"the report does not say ({query.kind})")
+        return (
+            self._of_packages(query) or self._of_settings(query) or Unknown(f"the report does not say ({query.kind})")
+        )
 
     def _asked(self, query: Query) -> Answer:
         """Return what the node program makes of the files and programs of this node."""
@@ -117,10 +119,14 @@ class ToldNode:
             return None
         packages = self.packages
         if query.kind == "distributions":
-            return Known({**HEAD, "markers": MARKERS, "distributions": [_row(name, it) for name, it in packages.items()]})
+            return Known(
+                {**HEAD, "markers": MARKERS, "distributions": [_row(name, it) for name, it in packages.items()]}
+            )
         if query.kind == "records":
             found = [layer["findings"] for layer in self.layers if "findings" in layer]
-            findings = {kind: {"count": len(rows), "first": rows} for kind, rows in (found[-1] if found else {}).items()}
+            findings = {
+                kind: {"count": len(rows), "first": rows} for kind, rows in (found[-1] if found else {}).items()
+            }
             return Known({**HEAD, "distributions": len(packages), "files": 9000, "findings": findings})
         if query.kind == "imports" and self._told("imports"):
             return Known({**HEAD, "modules": self._laid("imports")})
