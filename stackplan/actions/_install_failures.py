@@ -6,7 +6,9 @@ The codes never change their meaning.
 from collections.abc import Callable
 
 from stackplan.actions import _build_rules as build
+from stackplan.actions import _companion_rules as companion
 from stackplan.actions import _installer_error_rules as error
+from stackplan.actions import _loader_rules as loader
 from stackplan.actions import _network_rules as network
 from stackplan.actions import _no_effect_rules as no_effect
 from stackplan.actions import _platform_rules as platform
@@ -28,6 +30,13 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     no_effect.satisfied_already,
     no_effect.highest_already,
     wrong_build.brought_along,
+    companion.left_behind,
+    loader.library_of_another_cuda,
+    loader.compiled_for_another_torch,
+    loader.no_code_for_the_chip,
+    loader.fabric_not_up,
+    loader.driver_does_not_fit,
+    loader.stale_kernels,
     wrong_build.overshot,
     error.not_as_announced,
     error.login_refused,
@@ -44,7 +53,11 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     no_effect.inherited_settings,
 )
 
-_NARROWER = {"SP207": frozenset({"SP214", "SP215", "SP216"}), "SP208": frozenset({"SP213"})}
+_NARROWER = {
+    "SP207": frozenset({"SP214", "SP215", "SP216"}),
+    "SP208": frozenset({"SP213"}),
+    "SP211": frozenset({"SP251", "SP252", "SP253", "SP254", "SP255", "SP256", "SP257"}),
+}
 """What is not said beside a code that says it more closely."""
 
 

@@ -6,6 +6,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from stackplan.actions._failure import Failure, admits, label, silence
+from stackplan.actions._requirements import Wanted
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
@@ -56,10 +57,20 @@ def overshot(failure: Failure) -> Diagnosis | None:
         wanted = next(it for it in failure.wishes.wanted if it.name == change.name)
         summary = f'"{wanted.shown}" admits {change.name} {change.after}, which is what the installer chose.'
         build = label(failure, change.name)
+        if _pinned(wanted, build):
+            continue
         pin = f"{change.name}==VERSION+{build}" if build else f"{change.name}==VERSION"
         remedy = f"Pin the version that is wanted at {failure.place('packages')}: {pin}."
         return failure.diagnosis("SP211", summary, remedy, key="packages")
     return None
+
+
+def _pinned(wanted: Wanted, build: str | None) -> bool:
+    """Return whether the installer had no choice: one version is named, with its label where a build is wanted."""
+    if wanted.requirement is None:
+        return False
+    exact = [it.version for it in wanted.requirement.specifier if it.operator in ("==", "===")]
+    return any(not it.endswith("*") and ("+" in it or build is None) for it in exact)
 
 
 def _unnamed(failure: Failure, change: Change) -> bool:
@@ -67,12 +78,13 @@ def _unnamed(failure: Failure, change: Change) -> bool:
 
 
 def _requiring(failure: Failure, change: Change) -> Iterator[tuple[Distribution, str]]:
-    """Yield who requires the package that moved: first those whose requirement the version from before did not meet."""
-    fresh = {it.name for it in failure.changes if it.before != it.after}
+    """Yield who requires the package that moved: first those whose requirement the version from before did not meet.
+
+    What the step installed or names comes before what was there: its own pins were kept once before, by an override.
+    """
+    fresh = {it.name for it in failure.changes if it.before != it.after} | {*failure.wishes.names}
     later = []
-    for distribution in failure.after:
-        if distribution.canonical not in fresh and distribution.canonical not in failure.wishes.names:
-            continue
+    for distribution in sorted(failure.after, key=lambda it: it.canonical not in fresh):
         for text in distribution.requires:
             try:
                 requirement = Requirement(text)

@@ -231,6 +231,47 @@ CODES: dict[str, Code] = {
         "partition table). Look at the node. Then `stackplan resume RUN --again STEP` runs it again; at a terminal "
         "`stackplan resume` asks.",
     ),
+    "SP251": Code(
+        "a package needs a library of another CUDA",
+        "The number behind `.so` of libcudart, libnvrtc and libcublas is that of the CUDA release. torch brings those "
+        "of its own release alone, and finds them by a path that other packages do not have. What the package's own "
+        "error advises often installs the default build once more; the build for the environment's CUDA is on another "
+        "index.",
+    ),
+    "SP252": Code(
+        "an extension was compiled for another torch",
+        "Its versions are in order, and a symbol of torch that it was linked with is missing. The installer counts it "
+        "as installed, and its cache holds the wheel that was built for the old torch, so a plain reinstall brings the "
+        "same file.",
+    ),
+    "SP253": Code(
+        "there is no code for a GPU of the node",
+        "Each build holds machine code for some chips: newer ones drop old chips, and packages beside torch may lack "
+        "what torch has. On a node with several kinds of GPUs the oldest and the newest both count.",
+    ),
+    "SP254": Code(
+        "the NVSwitch fabric is not up",
+        "nvidia-smi looks healthy, the service may be active, and CUDA ends with error 802. Most often the fabric "
+        "manager is of another version than the driver. `nvidia-smi -q` shows `State: Completed` and `Status: Success` "
+        "when it is up.",
+    ),
+    "SP255": Code(
+        "the driver does not run what was installed",
+        "A CUDA release needs a driver of its own time or newer: 580 for CUDA 13. Errors 803 and 804 mean that a "
+        "`compat` folder's libcuda, or one of another version than the module, is loaded. torch only warns, sees no "
+        "GPU and exits 0.",
+    ),
+    "SP256": Code(
+        "a companion stayed behind",
+        "Packages that are compiled for each other were installed in one build, and the step moved some of them. No "
+        "requirement forbids it: `torch==2.10.0` is met by any label. Name them in one step.",
+    ),
+    "SP257": Code(
+        "kernels from before the change are in caches still",
+        "What triton, torch's extensions, inductor and flashinfer compiled is keyed by less than it depends on, so it "
+        "is loaded after an upgrade as well: an undefined symbol, a hang, or wrong output. No installer clears these "
+        "folders; `clear_caches` removes what is stale and leaves the rest.",
+    ),
     "SP261": Code(
         "a program of the step was killed",
         "Signal 9, and not by stackplan. When memory runs out the kernel ends the largest program, which is often a "

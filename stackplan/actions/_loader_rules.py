@@ -1,0 +1,136 @@
+"""Rules for packages that are installed as asked and do not load or run: what an unmet condition observed of them."""
+
+import re
+
+from stackplan.actions._failure import Failure, label
+from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.outcome import Reason
+
+_LOADED = (Reason.POSTCONDITION, Reason.REGRESSION, Reason.NO_OP)
+# Of these libraries the number behind `.so` is that of the CUDA release.
+_MISSING = re.compile(
+    r"(?P<library>lib(?:cudart|nvrtc|cublas|cublasLt)\.so\.(?P<major>\d+))"
+    r"(?=:? cannot open shared object|[^;]*?found nowhere)"
+)
+_NEEDING = re.compile(r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs [^;]*?found nowhere")
+_SYMBOL = re.compile(r"(?P<file>[\w./-]+\.so)?:? ?undefined symbol: (?P<symbol>_ZN?K?\d*(?:3c10|2at|5torch)\w*)")
+_NO_CODE = re.compile(r"no kernel image is available")
+_CHIP = re.compile(r"compute capability (?P<chip>\d+\.\d+)")
+_FABRIC = re.compile(r"[Ee]rror 802|system not yet initialized")
+_DRIVER = re.compile(
+    r"driver on your system is too old|CUDA driver version is insufficient|[Ee]rror 80[34]|forward compatibility was "
+    r"attempted"
+)
+
+
+def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
+    """SP251: a package needs a CUDA library that the environment does not have."""
+    match = _seen(failure, _MISSING)
+    if match is None:
+        return None
+    library, major = match["library"], match["major"]
+    needing = _seen(failure, _NEEDING)
+    name = needing["name"] if needing is not None else _only_wanted(failure)
+    what = f"{needing['name']} {needing['version']}" if needing is not None else name or "A package"
+    summary = f"{what} needs {library}, a library of CUDA {major}, and nothing brings it."
+    build = label(failure, name or "torch") or _cuda_wanted(failure)
+    if build is not None and build.removeprefix("cu").startswith(major):
+        remedy = f"Remove `no_deps` at {failure.place('no_deps')}." if failure.wishes.no_deps else None
+        return failure.diagnosis("SP251", summary, remedy or f"Install the NVIDIA libraries of CUDA {major} with it.")
+    pin = f" {name}==VERSION+{build}" if name and build else ""
+    remedy = (
+        f"Pin the build for this environment's CUDA{pin} at {failure.place('packages')}, from an index that offers it."
+    )
+    return failure.diagnosis("SP251", summary, remedy, key="packages")
+
+
+def compiled_for_another_torch(failure: Failure) -> Diagnosis | None:
+    """SP252: an extension was compiled against a torch that is no longer there."""
+    match = _seen(failure, _SYMBOL)
+    if match is None:
+        return None
+    torch = failure.installed("torch")
+    now = f", not for {torch.name} {torch.version}" if torch is not None else " than the one that is installed"
+    what = match["file"] or "An extension"
+    summary = f"{what} misses {match['symbol']} of torch: it was compiled for another torch{now}."
+    remedy = (
+        "Install the package that owns it anew behind this step, from a wheel for the torch that is there now "
+        "(`reinstall` brings a wheel from the installer's cache that was built for the old one)."
+    )
+    return failure.diagnosis("SP252", summary, remedy)
+
+
+def no_code_for_the_chip(failure: Failure) -> Diagnosis | None:
+    """SP253: what is installed has no machine code for a GPU of the node."""
+    match = _seen(failure, _NO_CODE)
+    if match is None:
+        return None
+    chip = _seen(failure, _CHIP)
+    gpu = f"a GPU of compute capability {chip['chip']}" if chip is not None else "the node's GPUs"
+    where = failure.place("packages") if "packages" in failure.arguments else failure.at
+    summary = f"What is installed has no code for {gpu}."
+    code = f"sm_{chip['chip'].replace('.', '')}" if chip is not None else "this chip"
+    remedy = f"Choose a build with code for {code} at {where}; `torch: {{arch: …}}` states it beforehand."
+    return failure.diagnosis("SP253", summary, remedy, key="packages", causes=(match[0],))
+
+
+def fabric_not_up(failure: Failure) -> Diagnosis | None:
+    """SP254: on a node with NVSwitches CUDA waits for the fabric."""
+    match = _seen(failure, _FABRIC)
+    if match is None:
+        return None
+    summary = "CUDA cannot begin on this node: its NVSwitch fabric is not up (error 802)."
+    remedy = "State `driver_coherent: {}` and `service: {name: nvidia-fabricmanager, active: true}` as preconditions."
+    return failure.diagnosis("SP254", summary, remedy, causes=(match[0],))
+
+
+def driver_does_not_fit(failure: Failure) -> Diagnosis | None:
+    """SP255: the driver is too old for what was installed, or a compat library stands in its place."""
+    match = _seen(failure, _DRIVER)
+    if match is None:
+        return None
+    build = label(failure, "torch")
+    release = f"{build[2:-1]}.{build[-1]}" if build is not None and build.startswith("cu") else "X.Y"
+    summary = "The node's driver does not run what was installed."
+    remedy = (
+        f'State `driver_coherent: {{cuda: "{release}"}}` as a precondition, which stops before anything is changed; '
+        "upgrade the driver, or pin a build of an older CUDA."
+    )
+    return failure.diagnosis("SP255", summary, remedy, causes=(match[0],))
+
+
+def stale_kernels(failure: Failure) -> Diagnosis | None:
+    """SP257: kernels that were compiled before the change lie in caches, and would be loaded."""
+    found = next((it for it in failure.unmet if it.text.startswith("no stale kernels") and it.observed), None)
+    if failure.reason not in _LOADED or found is None or not failure.changes:
+        return None
+    venv = failure.wishes.venv
+    summary = f"Kernels that were compiled before this change are in caches still: {found.observed}."
+    remedy = (
+        f"Add a step with `clear_caches: {{venv: {venv}}}` behind this one, and state `no_stale_caches` there: no "
+        "installer clears them."
+    )
+    return failure.diagnosis("SP257", summary, remedy)
+
+
+def _seen(failure: Failure, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """Return where an unmet condition observed `pattern`; nothing of an action that failed by itself."""
+    if failure.reason not in _LOADED:
+        return None
+    told = (text for it in failure.unmet for text in (it.observed, it.why) if text)
+    return next((match for text in told if (match := pattern.search(text))), None)
+
+
+def _only_wanted(failure: Failure) -> str | None:
+    names = failure.wishes.names
+    return names[0] if len(names) == 1 else None
+
+
+def _cuda_wanted(failure: Failure) -> str | None:
+    """Return the label of the CUDA that an unmet condition wants, or that torch is built for."""
+    for it in failure.unmet:
+        if match := re.search(r"CUDA (\d+)\.(\d+)", f"{it.text} {it.expected}"):
+            return f"cu{match[1]}{match[2]}"
+    torch = failure.installed("torch")
+    found = re.search(r"\+(cu\d+)", torch.version) if torch is not None else None
+    return found[1] if found else None

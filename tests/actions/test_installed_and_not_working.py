@@ -1,0 +1,137 @@
+"""What is said of packages that were installed as asked and do not load, run or fit: from what conditions observed."""
+
+import pytest
+
+from stackplan.actions.python_packages import KIND
+from stackplan.model.change import Change
+from stackplan.model.outcome import Reason
+from stackplan.model.verdict import not_held
+
+INDEX = "https://download.pytorch.org/whl/cu130"
+TORCH = ("torch", "2.11.0+cu130")
+KERNEL = ("sgl-kernel", "0.3.21")
+NVRTC = "ImportError: libnvrtc.so.12: cannot open shared object file: No such file or directory"
+COHERENT = (
+    "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 (found nowhere) in sgl_kernel/sm90/common_ops.abi3.so; "
+    "torchcodec 0.17.0+cu128 is labelled for another CUDA"
+)
+SYMBOL = "ImportError: flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
+NO_IMAGE = (
+    "compute capability 12.0: AcceleratorError: CUDA error: no kernel image is available for execution on the device"
+)
+OLD_DRIVER = "torch sees no GPU: RuntimeError: The NVIDIA driver on your system is too old (found version 12080)."
+SEEN = [
+    (NVRTC, "SP251", "sgl-kernel needs libnvrtc.so.12, a library of CUDA 12", "sgl-kernel==VERSION+cu130 at 38:7"),
+    (COHERENT, "SP251", "sgl-kernel 0.3.21 needs libcublas.so.12", "sgl-kernel==VERSION+cu130"),
+    (SYMBOL, "SP252", "flash_attn_2_cuda.so misses _ZN3c104cuda9SetDeviceEi", "from a wheel for the torch"),
+    (NO_IMAGE, "SP253", "no code for a GPU of compute capability 12.0", "sm_120 at 38:7"),
+    ("torch sees no GPU: RuntimeError: Error 802: system not yet initialized", "SP254", "not up", "fabricmanager"),
+    (OLD_DRIVER, "SP255", "does not run what was installed", 'driver_coherent: {cuda: "13.0"}'),
+    ("Error 804: forward compatibility was attempted on non supported HW", "SP255", "does not run", "precondition"),
+]
+
+
+@pytest.fixture
+def diagnose(arguments, evidence):
+    """Return what the kind says where a condition observed this after the kernel was installed."""
+
+    def build(observed, *, text="import sgl_kernel", expected="it imports", reason=Reason.POSTCONDITION, **values):
+        given = {"packages": ["sgl-kernel"], "index_url": INDEX, **values}
+        read = arguments(venv="~/ml-env", **given)
+        told = evidence(
+            read,
+            [TORCH],
+            [TORCH, KERNEL],
+            reason=reason,
+            changes=(Change("package", "sgl-kernel", None, "0.3.21"),),
+            unmet=(not_held(text, expected=expected, observed=observed),),
+        )
+        return KIND.read(read).diagnose(told)
+
+    return build
+
+
+@pytest.mark.parametrize(("observed", "code", "summary", "remedy"), SEEN)
+def test_what_is_said_of_it(diagnose, observed, code, summary, remedy):
+    (diagnosis,) = diagnose(observed)
+    assert diagnosis.code == code
+    assert summary in diagnosis.summary
+    assert remedy in diagnosis.remedy
+
+
+@pytest.mark.parametrize(
+    "observed",
+    [
+        "ImportError: libnvrtc.so.12: wrong ELF class",
+        "ImportError: libfoo.so.12: cannot open shared object file: No such file or directory",
+        "sgl-kernel 0.3.21 needs libcudart.so.12 (found in /usr/local/cuda/lib64)",
+        "ImportError: x.so: undefined symbol: my_function",
+        "compute capability 9.0: a sum came out wrong: 16777000.0, not 16777216",
+        "RuntimeError: Error 80: something else",
+        "ImportError: Could not load any common_ops library!",
+    ],
+)
+def test_what_only_looks_like_it(diagnose, observed):
+    assert not {it.code for it in diagnose(observed)} & {code for _, code, _, _ in SEEN}
+
+
+def test_nothing_is_said_of_what_was_observed_when_the_action_itself_failed(diagnose):
+    assert not {it.code for it in diagnose(NVRTC, reason=Reason.ACTION)} & {"SP251"}
+
+
+def test_the_right_cuda_without_its_libraries_is_not_told_to_change_its_build(diagnose):
+    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), no_deps=True)
+    assert (diagnosis.code, diagnosis.remedy) == ("SP251", "Remove `no_deps` at 40:7.")
+
+
+def test_stale_kernels(diagnose):
+    stale = diagnose("312 entries (1.1 GiB): older than torch 2.11.0+cu130", text="no stale kernels of triton")
+    assert [(it.code, "clear_caches: {venv: ~/ml-env}" in it.remedy) for it in stale] == [("SP257", True)]
+
+
+def companions(arguments, evidence, packages, observed, *changes):
+    read = arguments(venv="~/ml-env", packages=packages)
+    unmet = (
+        not_held(
+            "torch, torchvision of one local label", expected="one local label for all of them", observed=observed
+        ),
+    )
+    told = evidence(read, [TORCH], reason=Reason.POSTCONDITION, changes=changes, unmet=unmet)
+    return [(it.code, it.summary, it.remedy) for it in KIND.read(read).diagnose(told) if it.code == "SP256"]
+
+
+def test_a_companion_that_stayed(arguments, evidence):
+    moved = Change("package", "torch", "2.10.0+cu128", "2.10.0+cu130")
+    observed = "torch 2.10.0+cu130, torchvision 0.25.0+cu128, torchaudio 2.10.0+cu128"
+    assert companions(arguments, evidence, ["torch"], observed, moved) == [
+        (
+            "SP256",
+            "torchvision 0.25.0+cu128, torchaudio 2.10.0+cu128 stayed as they were: the step does not name them.",
+            "Add torchvision, torchaudio to `packages` at 38:7.",
+        )
+    ]
+    assert companions(arguments, evidence, ["torch", "torchvision", "torchaudio"], observed, moved) == []
+    assert companions(arguments, evidence, ["sglang"], observed) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ("torch", True),
+        ("torch>=2.10", True),
+        ("torch==2.11.*", True),
+        ("torch==2.11.0", True),
+        (f"torch=={TORCH[1]}", False),
+    ],
+)
+def test_an_exact_pin_left_the_installer_no_choice(arguments, evidence, wanted, told):
+    read = arguments(venv="~/ml-env", packages=[wanted], index_url=INDEX)
+    seen = evidence(
+        read,
+        [("torch", "2.10.0+cu128")],
+        [TORCH],
+        reason=Reason.POSTCONDITION,
+        changes=(Change("package", "torch", "2.10.0+cu128", TORCH[1]),),
+        unmet=(not_held("torch 2.9", expected="==2.9", observed=f"torch {TORCH[1]}"),),
+    )
+    assert [it.code for it in KIND.read(read).diagnose(seen)] == (["SP211"] if told else [])
