@@ -130,15 +130,16 @@ def test_facts_that_may_not_be_meant_are_noted(small, stackplan):
     first, second = _plan(stackplan), _plan(stackplan)
     assert first.stdout == second.stdout
     said = [(it["severity"], it["summary"]) for it in json.loads(first.stdout)["diagnoses"]]
-    assert [severity for severity, _ in said] == ["note"] * 4
+    assert [severity for severity, _ in said] == ["note"] * 5
     assert [text for _, text in said] == [
         "copy.json holds the facts of gpu-02, going by what stands in it",
         "facts of gpu-09 are recorded, and not planned here",
+        "the facts of gpu-01 do not say for which playbook and by which stackplan they were made",
         "the facts of gpu-02 were recorded before the playbook was changed",
         "the facts of gpu-02 were recorded by stackplan 0.0.1, and this is 0.1.0",
     ]
     narrowed = json.loads(_plan(stackplan, "-l", "gpu-01").stdout)
-    assert len(narrowed["diagnoses"]) == 1
+    assert len(narrowed["diagnoses"]) == 2
 
 
 def test_which_variable_won_and_who_set_it(small, stackplan):
