@@ -134,7 +134,7 @@ def test_facts_that_may_not_be_meant_are_noted(small, stackplan):
     assert [text for _, text in said] == [
         "copy.json holds the facts of gpu-02, going by what stands in it",
         "facts of gpu-09 are recorded, and not planned here",
-        "the facts of gpu-01 do not say for which playbook and by which stackplan they were made",
+        "the facts of gpu-01 do not say for which playbook, or by which stackplan, they were recorded",
         "the facts of gpu-02 were recorded before the playbook was changed",
         "the facts of gpu-02 were recorded by stackplan 0.0.1, and this is 0.1.0",
     ]
