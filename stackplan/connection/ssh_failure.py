@@ -38,6 +38,12 @@ def named(error: Exception, node: Node, where: str, options: ConnectOptions, wai
         return NodeUnreachable(
             f"the name in {where} cannot be resolved: {error.strerror}", "give `host` in the inventory or ~/.ssh/config"
         )
+    if isinstance(error, UnicodeError):
+        # The codec `idna`, in which host names are looked up, speaks of labels.
+        return NodeUnreachable(
+            f"{where[:80]} cannot be looked up: a host name has parts of 1 to 63 characters between its dots",
+            "correct the name, or give `host` in the inventory or ~/.ssh/config",
+        )
     silent = waited_s >= options.connect_timeout_s
     return _of_login(error, node, where, said) or _of_network(
         error, node, where, f"{options.connect_timeout_s:g} s", silent=silent

@@ -239,6 +239,12 @@ def test_a_name_that_does_not_resolve(sshd: Server) -> None:
         connect(node(sshd, Transport.SSH, host="no-such-host.invalid"))
 
 
+@pytest.mark.parametrize("host", [".", "a..b", "x" * 300])
+def test_a_name_that_no_host_can_have(sshd: Server, host: str) -> None:
+    with pytest.raises(NodeUnreachable, match="parts of 1 to 63 characters"):
+        connect(node(sshd, Transport.SSH, host=host))
+
+
 @BOTH
 def test_the_name_of_a_node_is_looked_up_in_the_configuration(
     sshd: Server, transport: Transport, own_home: Path
