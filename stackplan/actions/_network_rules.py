@@ -20,10 +20,11 @@ def distrusted(failure: Failure) -> Diagnosis | None:
     match = _found(failure, _CERTIFICATE)
     if match is None:
         return None
+    variable = "PIP_CERT" if "CERTIFICATE_VERIFY_FAILED" in match[0] else "SSL_CERT_FILE"
     summary = "The node does not trust the certificate with which the index, or a proxy before it, answered."
     remedy = (
         "Install the certificate of the authority that signed it on the node (update-ca-certificates), and name it for "
-        f"the installer with `env: {{SSL_CERT_FILE: PATH}}` on the step ({failure.at})."
+        f"the installer with `env: {{{variable}: PATH}}` on the step ({failure.at})."
     )
     return failure.diagnosis("SP214", summary, remedy, key="index_url", causes=(match[0].strip()[:300],))
 

@@ -87,7 +87,7 @@ CODES: dict[str, Code] = {
     "SP214": Code(
         "the index answers with a certificate that the node does not trust",
         "Most often a proxy of the company opens TLS and signs with an authority of its own. uv and pip each have "
-        "their own list of authorities; SSL_CERT_FILE names a file for both. `--trusted-host` and the like switch "
+        "their own list of authorities; SSL_CERT_FILE names uv's, PIP_CERT pip's. `--trusted-host` and the like switch "
         "the check off, and with it all certainty about what is installed.",
     ),
     "SP215": Code(

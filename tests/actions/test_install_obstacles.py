@@ -75,6 +75,10 @@ error: Failed to fetch: https://127.0.0.1:40795/simple/torch/
   cause: client error (Connect)
   cause: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))
 """
+TLS_PIP = (
+    "WARNING: Retrying (Retry(total=0)) after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: "
+    "CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)'))': /simple/torch/\n"
+)
 PROXY = """\
 error: Request failed after 3 retries in 11.1s
   cause: Failed to fetch: https://example.invalid/simple/torch/
@@ -114,6 +118,7 @@ OBSTACLES = [
     (NEW_GCC, "SP219", "newer than its CUDA toolkit supports (at most 14)", "CC: gcc-14, CXX: g++-14"),
     (NO_GCC, "SP219", "psutil is built from source, and the node has no C++ compiler", "build-essential"),
     (TLS, "SP214", "does not trust the certificate", "SSL_CERT_FILE"),
+    (TLS_PIP, "SP214", "does not trust the certificate", "PIP_CERT"),
     (PROXY, "SP215", "The proxy that the step's environment names", "NO_PROXY"),
     (SLOW, "SP216", "waited 30 s", 'UV_HTTP_TIMEOUT: "300"'),
     (SLOW_PIP, "SP216", "waited 15 s", "PIP_DEFAULT_TIMEOUT"),

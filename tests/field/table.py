@@ -20,7 +20,7 @@ recorded facts, and true output of its tools. A test holds each replay to what t
 - **does no harm**: the run goes through it and ends proven; nothing is done twice.
 
 A report with several replays counts by the one that is caught last. What a condition catches it catches where the
-playbook states that condition; the lint rules ask for most of them.
+playbook states that condition; the lint rules ask for most of them. A `command` is a check of the playbook's author.
 """
 ORDER = ("lint", "finding", "differs", "precondition", "predicted", "stopped", "harmless", "missed")
 
