@@ -22,6 +22,7 @@ def variables(index_url: str) -> dict[str, str]:
     """Return the vars that point the shipped playbooks at the lab, and at folders that need no root."""
     return {
         "venv": "~/ml-env",
+        "python": "python3",
         "cuda_prefix": "~/cuda-13.0",
         "toolkit_url": f"{index_url}/files/{runfile.NAME}",
         "toolkit_sha256": runfile.SHA256,
