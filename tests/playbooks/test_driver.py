@@ -10,6 +10,7 @@ from stackplan.lab.sandbox import Sandbox, build
 from stackplan.lab.uv import find_uv
 from tests.node.isolated import available
 from tests.playbooks.driver_node import LIBRARIES, NEW, OLD, SUFFIX, driver_machine, repository
+from tests.slurm.cluster import missing, running_cluster
 from tests.sshd.conftest import PLAYBOOKS, Site, index, uv_cache  # noqa: F401 - fixtures
 from tests.sshd.machine import restartable
 from tests.sshd.node import SSHD
@@ -108,6 +109,26 @@ def test_a_node_that_would_come_back_without_the_new_module_is_not_restarted(sit
     assert [it["verdict"] for it in module] == ["not-held"]
     assert stopped.outcomes()["restart"] == "not-reached"
     assert made.restarts == 0
+
+
+@pytest.mark.slurm
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.xdist_group("slurm")
+def test_the_node_is_drained_in_slurm_before_and_given_back_after(site, machine, tmp_path):
+    made, _ = machine
+    (tmp_path / "slurm").mkdir()
+    with running_cluster(tmp_path / "slurm") as cluster:
+        for program in ("scontrol", "squeue"):
+            wrapper = made.folder / "bin" / program
+            wrapper.write_text(f'#!/bin/sh\nSLURM_CONF={cluster.folder}/slurm.conf exec /usr/bin/{program} "$@"\n')
+            wrapper.chmod(0o755)
+        drained = site.apply(DRIVER, "--step", "drain", check=0)
+        assert drained.outcomes()["drain"] == "changed"
+        assert cluster.state() == {"IDLE", "DRAIN"}
+        assert cluster.reason().startswith(f"driver {NEW}")
+        resumed = site.apply(DRIVER, "--step", "resume", check=0)
+        assert resumed.outcomes()["resume"] == "changed"
+        assert cluster.state() == {"IDLE"}
 
 
 def packages(changes):
