@@ -1,12 +1,13 @@
 """A journal that somebody else writes, followed to its end."""
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stackplan.engine.encoding import decode
-from stackplan.engine.journal import goes_on
+from stackplan.engine.journal import goes_on, open_journal
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, RunEnded
 
@@ -26,7 +27,7 @@ def follow(path: Path, tell: Callable[[Event], None]) -> None:
 
 def _follow(path: Path, tell: Callable[[Event], None]) -> None:
     pause = threading.Event()
-    with path.open("rb") as file:
+    with os.fdopen(open_journal(path), "rb") as file:
         pending = b""
         while True:
             # Asked first: what was written before the controller ended is read after that.

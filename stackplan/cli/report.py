@@ -44,7 +44,7 @@ def command(run: str, output: Path | None, form: str) -> int:
 
 
 def _rendered(kept: KeptRun, form: str) -> str:
-    report = fold(kept.events, going_on=kept.going_on)
+    report = fold(kept.events, kept.warnings, going_on=kept.going_on)
     return junit.render(report) if form == "junit" else html.render(report, kept.events)
 
 

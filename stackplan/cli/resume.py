@@ -17,7 +17,7 @@ from stackplan.cli.saved import prepare_kept
 from stackplan.cli.selection import ACCEPT_NEW, PARALLEL, reconnect_option
 from stackplan.engine.apply import Setting, kept_plan
 from stackplan.engine.clock import SystemClock
-from stackplan.engine.journal import journal_path, read
+from stackplan.engine.journal import check_run, journal_path, read
 from stackplan.engine.past import pasts
 from stackplan.engine.reattach import NOT_INTERRUPTIBLE
 from stackplan.engine.resume import Resumption, resume
@@ -90,7 +90,9 @@ def _resume(prepared: Prepared, setting: Setting, resumption: Resumption) -> Rep
 
 def _finished(journal: Path, prepared: Prepared) -> bool:
     """Return whether the run has finished every node already. Raise Invalid where the journal cannot be read."""
-    found = pasts(read(journal)) if journal.is_file() and journal.stat().st_size else {}
+    events = read(journal) if journal.exists() else ()
+    check_run(journal, events)
+    found = pasts(events)
     return all(it.node.name in found and found[it.node.name].finished for it in prepared.targets)
 
 

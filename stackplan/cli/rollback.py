@@ -71,7 +71,7 @@ def command(
     Environments and files are put back from the snapshots that the run made ahead of its actions, and proven to be what
     they were. What scripts and other actions did is named, and stays. Exit status 0 only when all of it is proven.
     """
-    kept = kept_run(run)
+    kept = kept_run(run).whole()
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Invalid([_nobody_to_ask(run)])
     if kept.going_on:
@@ -128,7 +128,19 @@ def _undos(kept: KeptRun, inventory: Path | None, limit: Sequence[str]) -> tuple
     nodes = _nodes(kept, tuple(done), inventory)
     if limit:
         nodes = narrow(_inventory(nodes), nodes, tuple(limit))
-    return tuple(undo(node, begun.playbook, kept.run, done[node.name]) for node in nodes if node.name in done)
+    found = tuple(undo(node, begun.playbook, kept.run, done[node.name]) for node in nodes if node.name in done)
+    if not found:
+        raise Invalid([_unknown_nodes(kept, tuple(done))])
+    return found
+
+
+def _unknown_nodes(kept: KeptRun, names: Sequence[str]) -> Diagnosis:
+    return Diagnosis(
+        summary=f"the plan that was kept with run {kept.run} has none of the nodes on which the run acted",
+        expected=", ".join(names),
+        observed=f"{kept_plan(kept.path)} is that of another run",
+        remedy="`-i INVENTORY` tells how they are reached",
+    )
 
 
 def _inventory(nodes: Sequence[Node]) -> Inventory:

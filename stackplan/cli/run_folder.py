@@ -3,23 +3,40 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
-from stackplan.engine.journal import goes_on, journal_path
-from stackplan.engine.journal import read as read_journal
+from stackplan.engine.journal import check_run, goes_on, journal_path, read_head
 from stackplan.engine.runs import find_run
 from stackplan.engine.state_folder import state_folder
-from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.event import Event, RunEnded, RunStarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRun:
-    """`going_on`: its controller lived when the journal was read."""
+    """`going_on`: its controller lived when the journal was read. `events` reach up to a `damage`, None: all of it."""
 
     run: str
     path: Path
     events: tuple[Event, ...]
     going_on: bool
+    damage: Diagnosis | None = None
+
+    @property
+    def warnings(self) -> tuple[Diagnosis, ...]:
+        """What a report of the run has to say of its journal."""
+        if self.damage is None:
+            return ()
+        line = self.damage.at.line if self.damage.at is not None else 0
+        summary = f"what is told here ends ahead of line {line} of {self.path}: {self.damage.summary}"
+        remedy = "`stackplan verify PLAYBOOK` tells where the nodes stand"
+        return (Diagnosis(severity=Severity.WARNING, summary=summary, observed=self.damage.observed, remedy=remedy),)
+
+    def whole(self) -> Self:
+        """Return this run. Raise Invalid where a part of its journal cannot be read: nothing can be built on it."""
+        if self.damage is not None:
+            raise Invalid([self.damage])
+        return self
 
 
 def kept_run(word: str) -> KeptRun:
@@ -29,9 +46,13 @@ def kept_run(word: str) -> KeptRun:
     path = journal_path(state, run)
     # Asked before it is read: what ends in between is told by its last event.
     going_on = goes_on(path)
-    events = read_journal(path)
+    events, damage = read_head(path)
+    check_run(path, events)
     if not any(isinstance(event, RunStarted) for event in events):
+        if damage is not None:
+            raise Invalid([damage])
         summary = f"the journal of run {run} does not say yet what it is about"
         observed = "it has only just begun" if going_on else "its controller ended at that moment; nothing ran"
         raise Invalid([Diagnosis(summary=summary, observed=observed)])
-    return KeptRun(run=run, path=path, events=events, going_on=going_on and not isinstance(events[-1], RunEnded))
+    going_on = going_on and not isinstance(events[-1], RunEnded)
+    return KeptRun(run=run, path=path, events=events, going_on=going_on, damage=damage)

@@ -56,7 +56,7 @@ class Execution:
         """Return how the node ended; its steps are told as events. Whatever the connection does, nothing is raised."""
         try:
             self._find()
-            report = self._barred() or self._come_back() or self._take_steps() or self._check_all()
+            report = self._barred() or self._come_back() or self._take_steps() or self._unwritten() or self._check_all()
         except ConnectionFailure as error:
             # Only what was asked can end here; a job whose end is not known is its step's own failure.
             reason = self._reason(Reason.LOST)
@@ -102,12 +102,32 @@ class Execution:
             self._at = step.id
             if (outcome := self.node.run.stop.outcome_before_next_step) is not None:
                 return self._stopped_before(step.id, outcome)
+            if (stopped := self._unwritten()) is not None:
+                return stopped
             if isinstance(step, SkippedStep):
                 self._tell(_skipped(step))
             elif (stopped := self._take_step(step)) is not None:
                 return stopped
         self._at = None
         return None
+
+    def _unwritten(self) -> NodeReport | None:
+        """Return the stop of a node of which something that happened cannot be journalled, or None.
+
+        A step that began after it would be in nobody's record, and neither would the end of the one before.
+        """
+        why = self.node.run.recorder.why_unwritten
+        if why is None:
+            return None
+        before = "the last check" if self._at is None else f"`{self._at}` was begun"
+        return NodeReport(
+            node=self.node.name,
+            outcome=NodeOutcome.FAILED,
+            stopped_at=self._at,
+            reason=Reason.ACTION,
+            message=f"{why}; stopped before {before}",
+            remedy=f"`stackplan resume {self.node.run.id}` goes on when there is room",
+        )
 
     def _take_step(self, step: BoundStep) -> NodeReport | None:
         past = self._past.steps.get(step.id, PastStep())

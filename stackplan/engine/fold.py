@@ -31,6 +31,7 @@ _WORST = (
     NodeOutcome.OK,
 )
 _NO_END = "the controller ended before the step did; on the node it may have gone on"
+_UNTOLD = "it was started, and its end is not in the journal; `stackplan verify` tells where the node stands"
 
 
 def worst(outcomes: Iterable[NodeOutcome]) -> NodeOutcome:
@@ -44,6 +45,7 @@ class _NodeSoFar:
     steps: tuple[str, ...]
     started: NodeStarted | None = None
     preconditions: tuple[ConditionReport, ...] = ()
+    open: dict[str, StepStarted] = field(default_factory=dict)
     running: StepStarted | None = None
     reports: dict[str, StepReport] = field(default_factory=dict)
     ended: NodeEnded | None = None
@@ -96,9 +98,10 @@ def _take(so_far: _NodeSoFar, event: Event) -> None:
         case NodeProven():
             so_far.preconditions = event.preconditions
         case StepStarted():
-            so_far.running = event
+            so_far.running = so_far.open[event.step] = event
         case StepEnded():
             so_far.running = None
+            so_far.open.pop(event.step.id, None)
             so_far.reports[event.step.id] = event.step
         case NodeEnded():
             so_far.ended = event
@@ -158,6 +161,10 @@ def _step_report(step: str, so_far: _NodeSoFar) -> StepReport:
     if so_far.running is not None and so_far.running.step == step:
         action = so_far.running.action
         return StepReport(id=step, outcome=StepOutcome.FAILED, reason=Reason.LOST, action=action, message=_NO_END)
+    if (begun := so_far.open.get(step)) is not None:
+        # Other steps were told of since: the journal is not whole.
+        told = so_far.reports.get(step) or StepReport(id=step, outcome=StepOutcome.UNKNOWN)
+        return replace(told, outcome=StepOutcome.UNKNOWN, action=begun.action, message=_UNTOLD)
     return so_far.reports.get(step) or StepReport(id=step, outcome=StepOutcome.NOT_REACHED)
 
 

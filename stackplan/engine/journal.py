@@ -4,9 +4,11 @@ A crash can tear the last line and nothing else; a disk that fills up loses no l
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 import threading
 import time
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 from stackplan.engine.encoding import Malformed, decode, encode
 from stackplan.engine.state_folder import private_folder, unusable
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.event import Event, OutputSeen
+from stackplan.model.event import Event, OutputSeen, RunStarted
 from stackplan.model.location import Location
 
 FORMAT = "stackplan.journal/1"
@@ -29,6 +31,16 @@ def journal_path(state: Path, run: str) -> Path:
     return state / "runs" / run / _FILE
 
 
+def open_journal(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Open a journal and return its descriptor. Raise OSError, for what is no plain file too: nothing is waited for."""
+    # Without O_NONBLOCK a pipe that nobody writes to would hold up whoever only lists runs.
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+
+
 class GoesOn(Exception):
     """The controller that writes the journal lives."""
 
@@ -40,6 +52,7 @@ class Journal:
         """Begin the journal, readable by its owner alone. Raise Invalid where it cannot be written or is there."""
         private_folder(path.parent)
         self.path = path
+        self._torn: int | None = None
         self._printed: dict[tuple[str, str], int] = {}
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -61,25 +74,36 @@ class Journal:
         Output is not waited for, and past a limit for each step left out.
         """
         if not isinstance(event, OutputSeen):
-            self._write(encode(event))
-            os.fsync(self._file)
+            self._write(encode(event), lasting=True)
             return
         printed = self._printed.get((event.node, event.step), 0) + len(event.text)
         self._printed[event.node, event.step] = printed
         if printed <= _OUTPUT_LIMIT:
             self._write(encode(event))
 
-    def _write(self, data: dict[str, object]) -> None:
+    def _write(self, data: dict[str, object], *, lasting: bool = False) -> None:
+        """Write a line, all of it or nothing; a `lasting` one is on the disk when this returns. Raise OSError."""
         line = json.dumps(data, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        self._cut_torn()
         size = os.fstat(self._file).st_size
         written = 0
         try:
             while written < len(line):
                 written += os.write(self._file, line[written:])
+            if lasting:
+                os.fsync(self._file)
         except OSError:
             # A torn line in the middle would make everything after it unreadable.
-            os.ftruncate(self._file, size)
+            self._torn = size
+            with contextlib.suppress(OSError):
+                self._cut_torn()
             raise
+
+    def _cut_torn(self) -> None:
+        """Take away what a write that failed has left. Raise OSError where the disk does not even take that."""
+        if self._torn is not None:
+            os.ftruncate(self._file, self._torn)
+            self._torn = None
 
     def close(self) -> None:
         if self._file >= 0:
@@ -96,9 +120,10 @@ class ResumedJournal(Journal):
         Raise GoesOn while its controller lives, Invalid where it is no journal or cannot be written.
         """
         self.path = path
+        self._torn = None
         self._printed = {}
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open_journal(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         except OSError as error:
             raise unusable(path, error) from error
         try:
@@ -116,11 +141,16 @@ class ResumedJournal(Journal):
                 self._printed[key] = self._printed.get(key, 0) + len(event.text)
 
     def _mended(self) -> tuple[Event, ...]:
-        """Cut off a torn last line, begin what was not even begun, and return the events. Raise Invalid or OSError."""
+        """Cut off a torn last line, begin what was not even begun, and return the events. Raise Invalid or OSError.
+
+        What is damaged otherwise, or belongs to another run, is left as it is.
+        """
+        events = read(self.path)
+        check_run(self.path, events)
         os.ftruncate(self._file, self.path.read_bytes().rfind(b"\n") + 1)
         if not os.fstat(self._file).st_size:
             self._write({"format": FORMAT})
-        return read(self.path)
+        return events
 
 
 def _hold(descriptor: int, path: Path) -> None:
@@ -143,7 +173,7 @@ def _hold(descriptor: int, path: Path) -> None:
 def goes_on(path: Path) -> bool:
     """Return whether the controller that writes this journal lives, by the flock that dies with it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_journal(path)
     except OSError:
         return False
     try:
@@ -169,29 +199,55 @@ def _sync(folder: Path) -> None:
 
 def read(path: Path) -> tuple[Event, ...]:
     """Return the events of a journal. Raise Invalid when it cannot be read or is damaged other than by a torn end."""
+    events, damage = read_head(path)
+    if damage is not None:
+        raise Invalid([damage])
+    return events
+
+
+def read_head(path: Path) -> tuple[tuple[Event, ...], Diagnosis | None]:
+    """Return the events of a journal up to where it is damaged, and that damage, None where it is whole.
+
+    What stands before a damage was written before it, and is as true as ever. Raise Invalid when nothing can be read.
+    """
     try:
-        lines = path.read_bytes().split(b"\n")
+        with os.fdopen(open_journal(path), "rb") as file:
+            lines = file.read().split(b"\n")
     except OSError as error:
         summary = f"cannot read the journal {path}"
         raise Invalid([Diagnosis(summary=summary, observed=error.strerror or str(error))]) from error
+    found: list[Event] = []
     # The last piece is empty when the last line is whole; else it is torn, and what it began is not known.
-    whole = lines[:-1]
-    found = [_event(line, Location(str(path), number, 1)) for number, line in enumerate(whole, start=1)]
-    return tuple(event for event in found if event is not None)
+    for number, line in enumerate(lines[:-1], start=1):
+        event = _event(line, Location(str(path), number, 1))
+        if isinstance(event, Diagnosis):
+            return tuple(found), event
+        if event is not None:
+            found.append(event)
+    return tuple(found), None
 
 
-def _event(line: bytes, at: Location) -> Event | None:
-    """Return the event of a line, or None for the first line, which names the format."""
+def check_run(path: Path, events: tuple[Event, ...]) -> None:
+    """Raise Invalid where the journal in the folder of one run is that of another."""
+    run = path.parent.name
+    other = next((event.run for event in events if isinstance(event, RunStarted) and event.run != run), None)
+    if other is not None:
+        summary = f"the journal in the folder of run {run} is of run {other}"
+        remedy = f"move {path} to where it belongs; `stackplan runs` lists the runs"
+        raise Invalid([Diagnosis(summary=summary, expected=f"the journal of run {run}", observed=other, remedy=remedy)])
+
+
+def _event(line: bytes, at: Location) -> Event | Diagnosis | None:
+    """Return the event of a line, what is wrong with it, or None for the first line, which names the format."""
     try:
         data = json.loads(line)
         if at.line == 1:
             check_format(data)
-        event = decode(data) if at.line > 1 else None
+        return decode(data) if at.line > 1 else None
     except (ValueError, RecursionError) as error:
         observed = line[:80].decode("utf-8", "replace")
         summary = f"the journal is damaged: {error}"
-        raise Invalid([Diagnosis(summary=summary, expected="one event a line", observed=observed, at=at)]) from error
-    return event
+        return Diagnosis(summary=summary, expected="one event a line", observed=observed, at=at)
 
 
 def check_format(data: object) -> None:

@@ -1,19 +1,23 @@
 """Where events go: redacted first, then kept, journalled and told, one at a time whichever thread they come from."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from stackplan.engine.fold import fold
+from stackplan.engine.fold import fold, worst
 from stackplan.engine.journal import Journal
 from stackplan.engine.redaction import redacted
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.event import Event, OutputSeen
+from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import Report
 from stackplan.model.secret import Redactor
 
 
 class Recorder:
-    """The events of one run. A journal that cannot be written any longer does not lose them: they stay in memory.
+    """The events of one run. A journal that cannot be written any longer does not lose them: they stay in memory, and
+    are written, in their order, as soon as there is room. So a journal is always the beginning of what happened.
 
     `earlier` are those that an earlier controller of the run has journalled.
     """
@@ -31,10 +35,21 @@ class Recorder:
         self._lock = threading.Lock()
         self._events: list[Event] = [event for event in earlier if not isinstance(event, OutputSeen)]
         self._troubles: list[Diagnosis] = []
+        self._unwritten: deque[Event] = deque()
+        self._why_not: str | None = None
         self._ended = False
 
+    @property
+    def why_unwritten(self) -> str | None:
+        """Why something that happened is not in the journal, or None when all of it is: nothing may be begun then."""
+        with self._lock:
+            self._write_all()
+            return self._why_not
+
     def record(self, event: Event) -> str | None:
-        """Keep, journal and tell the event. Return why it could not be journalled, or None when it is on disk."""
+        """Keep, journal and tell the event. Return why it, or one before it, could not be journalled, or None when all
+        is on disk.
+        """
         clean = redacted(event, self.redactor)
         with self._lock:
             if self._ended:
@@ -51,21 +66,37 @@ class Recorder:
             self._ended = True
 
     def report(self) -> Report:
-        """Return what the events amount to so far."""
+        """Return what the events amount to so far. A run that is not journalled to its end is none that went well."""
         with self._lock:
-            return fold(tuple(self._events), tuple(self._troubles))
+            report = fold(tuple(self._events), tuple(self._troubles))
+            if not self._unwritten:
+                return report
+            return replace(report, outcome=worst((report.outcome, NodeOutcome.FAILED)))
 
     def _write(self, event: Event) -> str | None:
         if self._journal is None:
             return None
-        try:
-            self._journal.append(event)
-        except OSError as error:
-            why = f"the journal {self._journal.path} cannot be written: {error.strerror or error}"
-            remedy = "make room there, or set STACKPLAN_STATE to another folder"
-            self._note(Diagnosis(summary=why, remedy=remedy))
-            return why
-        return None
+        # Output is worth no waiting: it stays on the node, and what came before it goes first.
+        if not isinstance(event, OutputSeen) or not self._unwritten:
+            self._unwritten.append(event)
+        self._write_all()
+        return self._why_not
+
+    def _write_all(self) -> None:
+        """Write what is not written yet, as far as the disk takes it."""
+        while self._journal is not None and self._unwritten:
+            try:
+                self._journal.append(self._unwritten[0])
+            except OSError as error:
+                self._why_not = f"the journal {self._journal.path} cannot be written: {error.strerror or error}"
+                remedy = "make room there; what the journal lacks by then, `stackplan resume` finds on the nodes"
+                self._note(Diagnosis(summary=self._why_not, remedy=remedy))
+                if isinstance(self._unwritten[0], OutputSeen):
+                    self._unwritten.popleft()
+                    continue
+                return
+            self._unwritten.popleft()
+        self._why_not = None
 
     def _tell(self, event: Event) -> None:
         """Tell the event. A screen that fails does not fail the run: it is told no more, and the report says so."""

@@ -12,6 +12,7 @@ from stackplan.engine.past import pasts
 from stackplan.engine.perform import Run
 from stackplan.engine.recorder import Recorder
 from stackplan.engine.rollout import Connect, RollOut, Target
+from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, RunResumed, RunStarted
 from stackplan.model.report import Report
 
@@ -42,6 +43,11 @@ def resume(
     except GoesOn:
         raise RunGoesOn(run, _controller(read(path))) from None
     events = journal.events
+    try:
+        _check_belongs(events, targets)
+    except Invalid:
+        journal.close()
+        raise
     recorder = Recorder(setting.redactor, journal, on_event, events)
     now = setting.clock.now()
     first: RunStarted | RunResumed = RunResumed(
@@ -70,6 +76,23 @@ def resume(
             targets, targets[0].playbook.playbook.rollout
         )
     return recorder.report()
+
+
+def _check_belongs(events: Iterable[Event], targets: Sequence[Target]) -> None:
+    """Raise Invalid where the plan that was kept beside a journal is not that of its run."""
+    begun = next((event for event in events if isinstance(event, RunStarted)), None)
+    if begun is None:
+        return
+    book = targets[0].playbook.playbook
+    nodes = ", ".join(target.node.name for target in targets)
+    for told, kept in (
+        (f"{begun.playbook.path} ({begun.playbook.sha256[:12]})", f"{book.path} ({book.sha256[:12]})"),
+        (f"the nodes {', '.join(begun.nodes)}", f"the nodes {nodes}"),
+    ):
+        if told != kept:
+            summary = f"the plan that was kept with run {begun.run} is that of another run"
+            remedy = "`stackplan apply PLAYBOOK` begins a new run; it waits for what this one may have left running"
+            raise Invalid([Diagnosis(summary=summary, expected=told, observed=kept, remedy=remedy)])
 
 
 def _controller(events: Iterable[Event]) -> str:

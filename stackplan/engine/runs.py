@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stackplan.engine.encoding import Malformed, decode
-from stackplan.engine.journal import check_format, goes_on, journal_path
+from stackplan.engine.journal import check_format, goes_on, journal_path, open_journal
 from stackplan.language.nearest import alternatives, did_you_mean, nearest
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, NodeEnded, RunEnded, RunStarted
@@ -51,7 +51,7 @@ def run_lines(state: Path, ids: Iterable[str]) -> Iterator[RunLine]:
 def run_line(path: Path, run: str) -> RunLine:
     """Return the line of a run; nothing is raised."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_journal(path), "rb") as file:
             begun = _begun(file)
             tail = _tail(file)
     except OSError as error:
@@ -62,6 +62,8 @@ def run_line(path: Path, run: str) -> RunLine:
         # Whoever has only just begun it, or was killed at that moment.
         state = RunState.RUNNING if goes_on(path) else RunState.UNREADABLE
         return RunLine(run=run, state=state, why="its journal does not say yet what it is about")
+    if begun.run != run:
+        return _unreadable(run, f"its journal is of run {begun.run}")
     # What comes behind an end is a run that was taken up again.
     ended = tail[-1] if tail and isinstance(tail[-1], RunEnded) else None
     unended = RunState.RUNNING if ended is None and goes_on(path) else RunState.CUT_OFF

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import stat
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,17 +13,25 @@ from hypothesis import strategies as st
 from stackplan.connection.failure import NodeUnreachable
 from stackplan.engine import journal as journal_module
 from stackplan.engine.encoding import decode, encode
+from stackplan.engine.exit_status import exit_status
 from stackplan.engine.fold import fold
-from stackplan.engine.journal import Journal, journal_path, read
+from stackplan.engine.journal import Journal, ResumedJournal, goes_on, journal_path, read, read_head
 from stackplan.engine.recorder import Recorder
+from stackplan.engine.runs import run_line
 from stackplan.model.diagnosis import Invalid
-from stackplan.model.event import OutputSeen, RunStarted, StepStarted
-from stackplan.model.outcome import NodeOutcome, Reason
-from stackplan.model.report import ActionReport, PlaybookIdentity
+from stackplan.model.event import NodeStarted, OutputSeen, RunEnded, RunStarted, StepEnded, StepStarted
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
+from stackplan.model.report import ActionReport, PlaybookIdentity, StepReport
+from stackplan.model.run_line import RunState
 from stackplan.model.secret import Redactor
 from tests.engine.world import FakeClock, FakeStop, Stage, World, bound, condition, sets, step
 
 STEPS = (step("torch"), step("sglang"))
+IDENTITY = PlaybookIdentity(name="story", path="playbook.yaml", sha256="0" * 64)
+BEGUN = RunStarted(
+    run="R", command="apply", playbook=IDENTITY, nodes=("a",), steps=("torch", "sglang"), time="T", operator="ops"
+)
+ENDED = RunEnded(run="R", outcome=NodeOutcome.OK, time="T")
 
 
 def story():
@@ -175,8 +184,101 @@ def test_a_disk_that_fills_up_stops_before_the_next_action_and_loses_no_line(pat
     (node,) = report.nodes
     assert (node.stopped_at, node.reason) == ("sglang", Reason.ACTION)
     assert "No space left on device" in node.message
-    assert "STACKPLAN_STATE" in report.diagnoses[0].remedy
+    assert "`stackplan resume R` goes on when there is room" in node.remedy
+    assert "make room there" in report.diagnoses[0].remedy
     assert [type(it).__name__ for it in read(path)] == ["RunStarted", "NodeStarted", "NodeProven", "StepStarted"]
+
+
+def test_what_could_not_be_written_goes_ahead_of_what_is_written_next(path, monkeypatch):
+    journal = Journal(path)
+    recorder = Recorder(Redactor(), journal)
+    recorder.record(BEGUN)
+    full_after(monkeypatch, 0)
+    started = NodeStarted(node="a", wave=1, steps=("torch",), time="T")
+    assert "No space left" in recorder.record(started)
+    recorder.record(OutputSeen(node="a", step="torch", text="lost", time="T"))
+    assert "No space left" in recorder.why_unwritten
+    assert recorder.report().outcome is not NodeOutcome.OK
+    monkeypatch.undo()
+    assert recorder.record(ENDED) is None
+    assert recorder.why_unwritten is None
+    journal.close()
+    assert read(path) == (BEGUN, started, ENDED)
+
+
+def test_a_run_whose_end_is_not_in_its_journal_did_not_go_well(path, monkeypatch):
+    journal = Journal(path)
+    recorder = Recorder(Redactor(), journal)
+    recorder.record(replace(BEGUN, nodes=()))
+    assert recorder.report().outcome is NodeOutcome.OK
+    full_after(monkeypatch, 0)
+    recorder.record(ENDED)
+    assert (recorder.report().outcome, exit_status(recorder.report())) == (NodeOutcome.FAILED, 3)
+    journal.close()
+
+
+def test_a_line_that_could_not_even_be_cut_off_is_cut_off_before_the_next(path, monkeypatch):
+    journal = Journal(path)
+
+    def fails(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    full_after(monkeypatch, 0)
+    monkeypatch.setattr(journal_module.os, "ftruncate", fails)
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"No space left|Input/output error"):
+            journal.append(BEGUN)
+    monkeypatch.undo()
+    journal.append(BEGUN)
+    journal.close()
+    assert read(path) == (BEGUN,)
+
+
+def test_a_step_without_an_end_is_never_told_as_one_that_was_not_reached():
+    """A journal with a hole, as an older version left them on a full disk."""
+    action = ActionReport(kind="set")
+    begun = [StepStarted(node="a", step=it, action=action, time="T") for it in ("torch", "sglang")]
+    done = StepEnded(node="a", step=StepReport(id="sglang", outcome=StepOutcome.CHANGED), time="T")
+    node = NodeStarted(node="a", wave=1, steps=("torch", "sglang"), time="T")
+    report = fold((BEGUN, node, *begun, done))
+    assert [it.outcome for it in report.nodes[0].steps] == [StepOutcome.UNKNOWN, StepOutcome.CHANGED]
+    assert "its end is not in the journal" in report.nodes[0].steps[0].message
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_no_journal_and_holds_nobody_up(path, make):
+    path.parent.mkdir(parents=True)
+    make(path)
+    with pytest.raises(Invalid, match="cannot read the journal"):
+        read(path)
+    assert not goes_on(path)
+    with pytest.raises(Invalid, match="cannot write"):
+        ResumedJournal(path)
+    line = run_line(path, path.parent.name)
+    assert (line.state, "not a plain file" in line.why) == (RunState.UNREADABLE, True)
+
+
+def test_the_journal_of_another_run_is_not_gone_on_with(tmp_path):
+    path = journal_path(tmp_path, "OTHER")
+    journal = Journal(path)
+    journal.append(BEGUN)
+    journal.close()
+    before = path.read_bytes()
+    with pytest.raises(Invalid, match="the journal in the folder of run OTHER is of run R"):
+        ResumedJournal(path)
+    assert path.read_bytes() == before
+    assert run_line(path, "OTHER").why == "its journal is of run R"
+
+
+def test_of_a_damaged_journal_the_head_is_told(path):
+    journal = Journal(path)
+    for event in (BEGUN, ENDED):
+        journal.append(event)
+    journal.close()
+    first, second, third, _ = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join((first, second, b"x" * 20, third, b"")))
+    events, damage = read_head(path)
+    assert (events, damage.at.line) == ((BEGUN,), 3)
 
 
 def test_the_journal_keeps_the_head_of_the_output_and_the_screen_sees_it_all(path):
