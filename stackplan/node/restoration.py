@@ -3,18 +3,21 @@
 A clone that is no longer what was taken is not trusted: nothing is touched then. The folder takes its place by one
 exchange of two names; where the node cannot do that, by two renames, and where the clone lies inside the environment,
 by two for each of its top folders. Programs that run from the replaced files keep them until they end.
+What is replaced is removed where it is what runs left there; what others have changed since, or may have, is kept.
+A full disk stops none of it that needs no room: marks are set by renaming files that are there.
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import secrets
 from typing import Any
 
 from stackplan.node import manifest
 from stackplan.node.clone import Cloner, exchange, flush, remove
-from stackplan.node.snapshot import ENVIRONMENT, FILE, Refused, Snapshot, brief, leftovers, own, replaced, write
+from stackplan.node.left import changed_since
+from stackplan.node.snapshot import ENVIRONMENT, FILE, Refused, Snapshot, brief, leftovers, own, replaced
 
 
 def restore(snapshot: Snapshot) -> str:
@@ -34,18 +37,28 @@ def restore(snapshot: Snapshot) -> str:
         unlike = _absent(snapshot, told)
     else:
         unlike = _file(snapshot, told)
-    write(snapshot.file("restored"), {})
+    snapshot.mark("restored")
     if unlike:
         raise Refused(
             f"{snapshot.path} was put back, but is not what its RECORDs say: {brief(unlike)}; "
             "whether it was so before the run is not known"
         )
-    return f"{snapshot.path} is as it was before run {snapshot.run}"
+    kept = f"; what it replaced is kept in {', '.join(snapshot.kept())}" if snapshot.kept() else ""
+    return f"{snapshot.path} is as it was before run {snapshot.run}{kept}"
+
+
+def _begin(snapshot: Snapshot) -> None:
+    """Decide, once, whether what is replaced is kept, and note that putting back begins."""
+    if snapshot.restoring:
+        return
+    if changed_since(snapshot) != []:
+        snapshot.mark("keeping")
+    snapshot.mark("restoring")
 
 
 def _again(snapshot: Snapshot, told: dict[str, Any]) -> str:
     """Say that what was put back is still so."""
-    _sweep(told)
+    _sweep(snapshot, told)
     if differing := snapshot.differences(told):
         raise Refused(
             f"{snapshot.path} was put back before and has changed since: {brief(differing)}; its snapshot is used up"
@@ -55,17 +68,22 @@ def _again(snapshot: Snapshot, told: dict[str, Any]) -> str:
 
 def _absent(snapshot: Snapshot, told: dict[str, Any]) -> list[str]:
     if not os.path.lexists(snapshot.path):
-        _sweep(told)
+        _sweep(snapshot, told)
         return []
     if snapshot.kind == FILE:
         if os.path.isdir(snapshot.path) and not os.path.islink(snapshot.path):
             raise Refused(f"{snapshot.path} is a folder by now; it is not removed")
-        os.unlink(snapshot.path)
+        _begin(snapshot)
+        if snapshot.keeping:
+            snapshot.keep(snapshot.path)
+        else:
+            os.unlink(snapshot.path)
     else:
+        _begin(snapshot)
+        _sweep(snapshot, told)
         # Out of sight in one move: half an environment must not pass for one.
-        remove(told["clone"])
         os.rename(snapshot.path, told["clone"])
-        remove(told["clone"])
+        _sweep(snapshot, told)
     _prove(snapshot, told)
     return []
 
@@ -76,22 +94,51 @@ def _file(snapshot: Snapshot, told: dict[str, Any]) -> list[str]:
         raise Refused(f"{path} is a folder by now; it is not replaced")
     if not snapshot.differences(told):
         return []
+    if (fault := snapshot.clone_fault(told)) is not None:
+        raise Refused(f"the copy of {path} is not trusted: {fault}; nothing was put back")
+    _begin(snapshot)
     draft = f"{path}.{secrets.token_hex(4)}"
     try:
         if told["was"] == "link":
             _link(draft, told["entry"])
         else:
-            if (fault := snapshot.clone_fault(told)) is not None:
-                raise Refused(f"the copy of {path} is not trusted: {fault}; nothing was put back")
-            Cloner().file(told["clone"], draft, os.lstat(told["clone"]))
+            draft = _draft(told["clone"], draft)
+        if snapshot.keeping:
+            _keep_file(snapshot)
         os.rename(draft, path)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
+        # The clone itself, where a disk has no room for another copy, stays what there is of the thing.
+        if draft != told.get("clone"):
+            remove(draft)
     if told["was"] == "file":
         _flush_file(path)
     _prove(snapshot, told)
     return []
+
+
+def _draft(clone: str, draft: str) -> str:
+    """Return where what a file was lies ready to take its place: a copy; the clone where there is no room for one."""
+    try:
+        Cloner().file(clone, draft, os.lstat(clone))
+    except OSError as error:
+        remove(draft)
+        near = os.stat(clone).st_dev == os.stat(os.path.dirname(draft)).st_dev
+        if not near or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return clone
+    return draft
+
+
+def _keep_file(snapshot: Snapshot) -> None:
+    """Keep what stands at the path under another name, and leave it there until something takes its place."""
+    path = snapshot.path
+    if not os.path.lexists(path) or any(os.path.samestat(os.lstat(it), os.lstat(path)) for it in snapshot.kept()):
+        return
+    try:
+        os.link(path, snapshot.place_to_keep(), follow_symlinks=False)
+    except OSError:
+        # Where nothing can be linked it is moved: nothing stands there for a moment.
+        snapshot.keep(path)
 
 
 def _link(path: str, entry: manifest.Entry) -> None:
@@ -124,10 +171,10 @@ def _environment(snapshot: Snapshot, told: dict[str, Any]) -> list[str]:
         marked = [entry for entry in entries if entry[manifest.MARK] is not None]
         if differing := manifest.contents_differ(clone, marked, {}):
             raise Refused(f"the clone {clone} is not what was taken, so it is not trusted: {brief(differing)}")
-        write(snapshot.file("restoring"), {})
+        _begin(snapshot)
     if not there:
         if told["beside"]:
-            _take_place(path, clone)
+            _take_place(snapshot, clone)
         else:
             _move_in(path, clone, entries)
     flush(path)
@@ -135,16 +182,17 @@ def _environment(snapshot: Snapshot, told: dict[str, Any]) -> list[str]:
     unmarked = [entry for entry in entries if entry[manifest.MARK] is None]
     unlike = manifest.contents_differ(path, unmarked, manifest.vouched(path, entries))
     # Only now: up to here the run's own state could still be looked at.
-    _sweep(told)
+    _sweep(snapshot, told)
     return unlike
 
 
-def _take_place(path: str, clone: str) -> None:
+def _take_place(snapshot: Snapshot, clone: str) -> None:
     """Let the clone take the environment's place; what stood there lies beside it afterwards."""
+    path = snapshot.path
     if os.path.lexists(path):
         if not os.path.islink(path) and exchange(clone, path):
             return
-        remove(replaced(clone))
+        _away(snapshot, replaced(clone))
         os.rename(path, replaced(clone))
     # Killed here, nothing stands at the path: whoever restores again goes on from here.
     os.rename(clone, path)
@@ -171,11 +219,21 @@ def _prove(snapshot: Snapshot, told: dict[str, Any]) -> None:
         raise Refused(f"{snapshot.path} was put back and is not what it was: {brief(differing)}")
 
 
-def _sweep(told: dict[str, Any]) -> None:
-    """Remove what the restored thing has replaced."""
+def _sweep(snapshot: Snapshot, told: dict[str, Any]) -> None:
+    """Remove what the restored thing has replaced, or keep it where that was decided."""
     if told["was"] in (ENVIRONMENT, "absent") and told.get("clone"):
+        if told.get("beside") is False:
+            # Inside the environment it is a folder from which everything was moved out.
+            remove(told["clone"])
         for path in leftovers(told["clone"]):
-            remove(path)
+            _away(snapshot, path)
+
+
+def _away(snapshot: Snapshot, path: str) -> None:
+    if snapshot.keeping:
+        snapshot.keep(path)
+    else:
+        remove(path)
 
 
 def _inode(path: str) -> int | None:

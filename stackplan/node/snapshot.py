@@ -6,9 +6,12 @@ STATE/snapshots/RUN/KEY/        0700, in the state folder of the user who writes
     content                     the copy of a file
     snapshot.json               renamed into place last: without it the action has not begun
     steps                       the steps that acted on the thing, a line each
-    restoring, restored         it is being put back, and was; a clone is used up by that
+    left                        what the run left of it (node.left)
+    spare.1 …                   empty files: a disk that is full lets names be changed, and no file be made
+    keeping, restoring, restored    what it replaces is kept; it is being put back, and was; a clone is used up by that
 An environment's clone lies beside it, `.NAME.stackplan-RUN-KEY`; where its user may not write into the folder above, or
-that is another filesystem, inside it, `.stackplan-RUN-KEY`.
+that is another filesystem, inside it, `.stackplan-RUN-KEY`. What a restored thing has replaced, and others had changed
+since the run, is kept there as `…-kept`, as long as the snapshot.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ ENVIRONMENT, FILE = "environment", "file"
 INSIDE = ".stackplan-"
 # How many snapshots of one thing stay on a node, that of the present run among them.
 KEPT = 3
+# `keeping`, `restoring`, `restored`.
+MARKS = 3
 
 
 class Refused(Exception):
@@ -62,6 +67,40 @@ class Snapshot:
     def restoring(self) -> bool:
         return os.path.exists(self.file("restoring"))
 
+    @property
+    def keeping(self) -> bool:
+        return os.path.exists(self.file("keeping"))
+
+    def mark(self, name: str) -> None:
+        """Set one of the marks `keeping`, `restoring`, `restored`, without room on the disk where that can be."""
+        if os.path.exists(self.file(name)):
+            return
+        spare = next((it for it in _listed(self.folder) if it.startswith("spare.")), None)
+        if spare is None:
+            write(self.file(name), {})
+        else:
+            os.rename(self.file(spare), self.file(name))
+            _flush_folder(self.folder)
+
+    def keep(self, path: str) -> None:
+        """Move away, and keep, what was replaced and lies at `path`; nothing there is nothing to keep."""
+        if os.path.lexists(path):
+            os.rename(path, self.place_to_keep())
+
+    def place_to_keep(self) -> str:
+        """Return a path that is free, where something that is replaced is kept."""
+        stem = self._kept_stem()
+        return next(path for path in (stem, *(f"{stem}.{n}" for n in range(2, 10_000))) if not os.path.lexists(path))
+
+    def kept(self) -> list[str]:
+        """Return where lies what was replaced and is kept."""
+        folder, stem = os.path.split(self._kept_stem())
+        return [os.path.join(folder, it) for it in _listed(folder) if it == stem or it.startswith(f"{stem}.")]
+
+    def _kept_stem(self) -> str:
+        clone = (self.told() or _read(self.file("begun.json")) or {}).get("clone")
+        return f"{clone if self.kind == ENVIRONMENT and clone else self._clone_beside()}-kept"
+
     def steps(self) -> list[str]:
         try:
             with open(self.file("steps"), encoding="utf-8") as lines:
@@ -89,24 +128,34 @@ class Snapshot:
         """
         told = self.told()
         if told is not None and not self.restored:
+            # What the run left is what its last action does: until that ends, nobody knows it.
+            remove(self.file("left"))
             self._note(step)
             return f"the snapshot of {self.path} from {told['taken']} stays"
-        self.discard()
+        self.discard(kept=False)
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         began = time.monotonic()
         try:
             told = self._environment() if self.kind == ENVIRONMENT else self._file()
+            for number in range(1, MARKS + 1):
+                os.close(os.open(self.file(f"spare.{number}"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._note(step)
             told.update(taken=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), seconds=time.monotonic() - began)
             write(self.file("snapshot.json"), {**self._identity(), **told})
         except BaseException:
-            self.discard()
+            self.discard(kept=False)
             raise
         return _sentence(self.path, told)
 
-    def discard(self) -> None:
-        """Remove the snapshot, the clone first: a note without a clone can be found again, not so a clone without."""
+    def discard(self, *, kept: bool = True) -> None:
+        """Remove the snapshot, the clone first: a note without a clone can be found again, not so a clone without.
+
+        And what it has replaced and `kept`.
+        """
         begun = _read(self.file("begun.json")) or {}
+        if kept and begun:
+            for path in self.kept():
+                remove(path)
         if begun.get("clone"):
             for path in leftovers(begun["clone"]):
                 remove(path)
@@ -316,14 +365,23 @@ def brief(lines: list[str], most: int = 3) -> str:
 
 
 def write(path: str, content: dict[str, Any]) -> None:
+    """Write a private JSON file in one move, on the disk when this returns."""
+    write_bytes(path, json.dumps(content).encode("ascii"))
+
+
+def write_bytes(path: str, content: bytes) -> None:
     """Write a private file in one move, on the disk when this returns."""
     descriptor = os.open(f"{path}.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(json.dumps(content).encode("ascii"))
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.rename(f"{path}.part", path)
-    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    _flush_folder(os.path.dirname(path))
+
+
+def _flush_folder(path: str) -> None:
+    folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
@@ -348,7 +406,7 @@ def _listed(folder: str) -> list[str]:
 
 def _sentence(path: str, told: dict[str, Any]) -> str:
     if told["was"] == "absent":
-        return f"{path} is not there; that is noted"
+        return f"{path} is not there, so a rollback will remove it"
     if told["was"] == ENVIRONMENT:
         return f"snapshot of {path}: {told['files']} files by {told['way']}, {told['seconds']:.1f} s"
     return f"snapshot of {path} taken"

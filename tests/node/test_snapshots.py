@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stackplan.node import clone, restoration, snapshot
+from stackplan.node import clone, left, restoration, snapshot
 from stackplan.node.context import Context
 from stackplan.node.queries import snapshot_room, snapshots
 from stackplan.node.snapshot import ENVIRONMENT, FILE, Refused, Snapshot, all_snapshots, prune
@@ -67,14 +67,16 @@ def _row(name, text):
     return f"{name.removeprefix('lib/python3.11/site-packages/')},sha256={digest},{len(text)}"
 
 
-def upgrade(venv):
-    """Do what an installer does: remove the files of the old version, make those of the new one."""
+def upgrade(venv, *made):
+    """Do what an installer does: remove the files of the old version, make those of the new one; note what it left."""
     for name in (CODE, LIBRARY):
         (venv / name).unlink()
         (venv / name).write_text("new")
     shutil.rmtree((venv / METADATA).parent)
     (venv / "lib/python3.11/site-packages/torch-2.11.0+cu130.dist-info").mkdir()
     (venv / "bin/new").write_text("new")
+    for it in made:
+        left.note(it)
 
 
 def tree(root):
@@ -101,7 +103,7 @@ def test_an_environment_is_put_back_as_it_was(state, venv):
     before = tree(venv)
     made = taken(state, venv)
     assert made.told()["way"] in (clone.LINK, clone.REFLINK)
-    upgrade(venv)
+    upgrade(venv, made)
     assert "as it was before run R1" in restoration.restore(made)
     assert tree(venv) == before
     assert strays(venv.parent) == []
@@ -113,7 +115,7 @@ def test_only_what_installers_replace_is_linked(state, venv, monkeypatch):
     copy = Path(made.told()["clone"])
     linked = {name for name in tree(venv) if (copy / name).is_file() and not (copy / name).is_symlink()
               and (copy / name).stat().st_ino == (venv / name).stat().st_ino}  # fmt: skip
-    assert linked == {CODE, LIBRARY, "lib/python3.11/site-packages/torch/__pycache__/__init__.cpython-311.pyc"}
+    assert linked == {LIBRARY, "lib/python3.11/site-packages/torch/__pycache__/__init__.cpython-311.pyc"}
 
 
 def _not_shared(*_):
@@ -143,7 +145,7 @@ def test_where_nothing_can_be_linked_bytes_are_copied(state, venv, monkeypatch):
     before = tree(venv)
     made = taken(state, venv)
     assert made.told()["way"] == clone.COPY
-    upgrade(venv)
+    upgrade(venv, made)
     restoration.restore(made)
     assert tree(venv) == before
 
@@ -152,11 +154,11 @@ def test_a_clone_that_was_written_into_is_named_and_not_trusted(state, venv, mon
     monkeypatch.setattr(clone.fcntl, "ioctl", _not_shared)
     made = taken(state, venv)
     # An installer that writes into the file that is there, and so into both.
-    (venv / CODE).write_text("written in place")
+    (venv / LIBRARY).write_text("written in place")
     (row,) = snapshots.answer({"run": "R1", "things": True}, Context())
-    assert CODE in row["clone_fault"]
+    assert LIBRARY in row["clone_fault"]
     state_now = tree(venv)
-    with pytest.raises(Refused, match=f"not trusted: {CODE}"):
+    with pytest.raises(Refused, match=f"not trusted: {LIBRARY}"):
         restoration.restore(made)
     assert tree(venv) == state_now
     assert Path(made.told()["clone"]).is_dir()
@@ -176,7 +178,7 @@ def test_a_large_file_that_is_not_what_its_record_says_is_put_back_but_not_prove
     (venv / LIBRARY).write_text("y" * (snapshot.manifest.DIGEST_LIMIT + 5))
     before = tree(venv)
     made = taken(state, venv)
-    upgrade(venv)
+    upgrade(venv, made)
     with pytest.raises(Refused, match=r"was put back, but is not what its RECORDs say: .*libtorch\.so"):
         restoration.restore(made)
     assert tree(venv) == before
@@ -196,6 +198,7 @@ def test_a_snapshot_of_the_run_is_never_taken_anew_from_what_it_has_half_changed
 def test_an_environment_that_was_not_there_is_removed(state, venv, tmp_path):
     made = taken(state, tmp_path / "new-env")
     shutil.copytree(venv, tmp_path / "new-env", symlinks=True)
+    left.note(made)
     restoration.restore(made)
     assert not (tmp_path / "new-env").exists()
     assert strays(tmp_path) == []
@@ -206,15 +209,16 @@ def test_where_the_folder_above_may_not_be_written_the_clone_lies_inside(state, 
     before = tree(venv)
     made = taken(state, venv)
     assert Path(made.told()["clone"]).parent == venv
-    upgrade(venv)
+    upgrade(venv, made)
     (venv / "share").mkdir()
+    left.note(made)
     restoration.restore(made)
     assert tree(venv) == before
 
 
 def test_one_that_was_put_back_is_proven_again_and_told_when_it_has_changed_since(state, venv):
     made = taken(state, venv)
-    upgrade(venv)
+    upgrade(venv, made)
     restoration.restore(made)
     assert "put back already" in restoration.restore(made)
     (venv / CODE).write_text("later")
@@ -235,6 +239,7 @@ def test_files_and_links_are_put_back(state, tmp_path, was):
     made = taken(state, path, FILE)
     path.unlink(missing_ok=True)
     path.write_text("new")
+    left.note(made)
     restoration.restore(made)
     assert {name: it for name, it in tree(tmp_path).items() if "state" not in name} == before
     assert "as it was before run R1" in restoration.restore(made)
@@ -336,7 +341,7 @@ def test_killed_anywhere_while_it_is_put_back_nothing_is_lost(state, venv, monke
         rounds += 1
         run = f"R{rounds}"
         made = taken(state, venv, run=run)
-        upgrade(venv)
+        upgrade(venv, made)
         with killed_at(rounds, monkeypatch) as came, contextlib.suppress(Killed):
             restoration.restore(made)
         assert "as it was before" in restoration.restore(Snapshot(state, run, ENVIRONMENT, str(venv)))
@@ -360,7 +365,7 @@ def test_killed_anywhere_while_it_is_taken_the_thing_is_untouched_and_the_next_o
         assert tree(venv) == before
         again = Snapshot(state, f"R{rounds}", ENVIRONMENT, str(venv))
         again.take("torch")
-        upgrade(venv)
+        upgrade(venv, again)
         restoration.restore(again)
         assert tree(venv) == before
         assert strays(venv.parent) == []
@@ -374,7 +379,7 @@ def test_what_was_being_put_back_is_put_back_to_the_end_before_anything_is_writt
     monkeypatch.setattr(restoration, "exchange", lambda one, other: False)
     before = tree(venv)
     made = taken(state, venv)
-    upgrade(venv)
+    upgrade(venv, made)
     with monkeypatch.context() as patch:
         rename = os.rename
         patch.setattr(os, "rename", lambda one, other: _killed() if other == str(venv) else rename(one, other))
@@ -408,3 +413,138 @@ def test_snapshots_are_held_while_they_are_worked_on(state):
         with pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.close(lock)
+
+
+def told_of(run="R1"):
+    (row,) = snapshots.answer({"run": run, "things": True}, Context())
+    return row
+
+
+def test_what_people_did_since_the_run_is_told_and_kept(state, venv):
+    before = tree(venv)
+    made = taken(state, venv)
+    upgrade(venv, made)
+    assert told_of()["since"] == {"count": 0, "first": []}
+    (venv / "models").mkdir()
+    (venv / "models/weights").write_text("precious")
+    (venv / CODE).write_text("edited by hand")
+    (venv / "bin/new").unlink()
+    since = told_of()["since"]
+    assert since["count"] == 4
+    assert {line.rpartition("/")[2] for line in since["first"]} == {
+        "new is gone", "__init__.py: another size", "models is new", "weights is new",
+    }  # fmt: skip
+    by_hand = tree(venv)
+    (kept,) = [restoration.restore(made).rpartition(" ")[2]]
+    assert tree(venv) == before
+    assert tree(kept) == by_hand
+    assert told_of()["kept"] == [kept]
+    # It goes with the snapshot.
+    made.discard()
+    assert strays(venv.parent) == []
+
+
+@pytest.mark.parametrize("was", ["file", "link", "absent"])
+def test_a_file_that_was_edited_since_is_kept_beside(state, tmp_path, was):
+    path = tmp_path / "serve.conf"
+    if was == "file":
+        path.write_text("old")
+    elif was == "link":
+        path.symlink_to("/nowhere")
+    made = taken(state, path, FILE)
+    path.unlink(missing_ok=True)
+    path.write_text("model=NEW")
+    left.note(made)
+    path.write_text("edited by hand")
+    (line,) = told_of()["since"]["first"]
+    assert line.startswith(f"{path}: another ")
+    restoration.restore(made)
+    (kept,) = made.kept()
+    assert Path(kept).read_text() == "edited by hand"
+    assert (path.is_symlink(), path.exists()) == (was == "link", was == "file")
+    # An action of the run that writes there again takes another snapshot, and what is kept stays.
+    made.take("again")
+    assert Path(kept).read_text() == "edited by hand"
+
+
+def test_what_an_action_that_never_ended_left_is_not_known_and_so_it_is_kept(state, venv):
+    made = taken(state, venv)
+    upgrade(venv, made)
+    made.take("next")
+    assert told_of()["since"] is None
+    restoration.restore(made)
+    assert len(made.kept()) == 1
+
+
+def test_what_a_later_run_wrote_is_not_taken_for_what_people_did(state, venv, monkeypatch):
+    moments = iter(range(1, 9))
+    monkeypatch.setattr(snapshot.time, "strftime", lambda *_: f"2026-12-0{next(moments)}T00:00:00Z")
+    first = taken(state, venv)
+    upgrade(venv, first)
+    second = taken(state, venv, run="R2")
+    (venv / "bin/second").write_text("of the second run")
+    left.note(second)
+    assert told_of()["since"] == {"count": 0, "first": []}
+    (venv / "bin/hand").write_text("by hand")
+    assert told_of()["since"] == {"count": 1, "first": ["bin/hand is new"]}
+    (venv / "bin/hand").unlink()
+    # What was done between the two is what the second one found.
+    third = taken(state, venv, run="R3")
+    left.note(third)
+    (venv / "bin/between").write_text("x")
+    taken(state, venv, run="R4").take("left unknown")
+    assert told_of()["since"] is None
+    left.note(Snapshot(state, "R4", ENVIRONMENT, str(venv)))
+    assert told_of()["since"] == {"count": 1, "first": ["bin/between is new"]}
+
+
+def test_a_full_disk_stops_nothing_that_needs_no_room(state, tmp_path, monkeypatch, capsys):
+    (tmp_path / "old").write_text("old")
+    with snapshot.held(state):
+        pass  # as whoever takes a snapshot does
+    for name in ("old", "new"):
+        made = taken(state, tmp_path / name, FILE)
+        (tmp_path / name).write_text("of the run")
+        left.note(made)
+    with monkeypatch.context() as patch:
+        real = os.open
+
+        def full(path, flags, *rest, **named):
+            if flags & os.O_CREAT and not os.path.lexists(path):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            return real(path, flags, *rest, **named)
+
+        patch.setattr(os, "open", full)
+        patch.setattr(clone.Cloner, "_share", lambda *_: False)
+        assert restore.perform({"run": "R1"}) == 0, capsys.readouterr().out
+    assert (tmp_path / "old").read_text() == "old"
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_stands_in_the_way_of_putting_back_is_named_with_its_remedy(state, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "serve.conf"
+    path.write_text("old")
+    made = taken(state, path, FILE)
+    path.write_text("new")
+
+    def full(source, target, *_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
+
+    monkeypatch.setattr(os, "rename", full)
+    monkeypatch.setattr(clone.Cloner, "file", full)
+    assert restore.perform({"run": "R1"}) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"{path} was not put back: ")
+    assert "No space left on device; make room in /" in said
+    assert not made.restored
+
+
+def test_what_people_edit_in_place_is_copied_and_its_snapshot_stays_good(state, venv, monkeypatch):
+    monkeypatch.setattr(clone.fcntl, "ioctl", _not_shared)
+    before = tree(venv)
+    made = taken(state, venv)
+    with (venv / CODE).open("a") as file:
+        file.write("# x")
+    assert told_of()["clone_fault"] is None
+    restoration.restore(made)
+    assert tree(venv) == before

@@ -3,8 +3,10 @@
 Asked with `{"run", "things": bool}`. Shape: a list, for each thing `{"run", "path", "kind", "complete", "was":
 "environment|file|link|absent", "way", "clone", "taken", "files", "steps": [], "restored", "clone_fault": null | "…",
 "later": [runs that took a snapshot of it afterwards], "packages": {name: version} | null, "packages_now":
-{…} | null, "differences": {"count", "first": []} | null}`. `differences` is told with `things` alone: in what the thing
-differs now from what it was. An environment is compared entry by entry, and the contents of small files are read.
+{…} | null, "differences": {"count", "first": []} | null, "since": {"count", "first": []} | null, "kept": [paths]}`.
+`differences` is told with `things` alone: in what the thing differs now from what it was. An environment is compared
+entry by entry, and the contents of small files are read. `since`, likewise: in what it differs from what the run and
+later ones left of it, null where that is not known; `kept` is where lies what was replaced and is kept for that.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 
 from stackplan.node import manifest
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.left import changed_since
 from stackplan.node.snapshot import ENVIRONMENT, Refused, Snapshot, all_snapshots, packages, state_of_node
 
 SHOWN = 5
@@ -42,6 +45,8 @@ def _about(snapshot: Snapshot, every: list[Snapshot], *, things: bool) -> dict[s
         "differences": None,
         "packages_now": None,
         "clone_fault": None,
+        "since": None,
+        "kept": snapshot.kept(),
     }
     for key in ("was", "way", "clone", "taken", "files", "packages"):
         about[key] = None if told is None else told.get(key)
@@ -58,6 +63,8 @@ def _about(snapshot: Snapshot, every: list[Snapshot], *, things: bool) -> dict[s
         about["clone_fault"] = snapshot.clone_fault(told)
         if things:
             about["differences"] = _differences(snapshot, told)
+            since = None if snapshot.restored else changed_since(snapshot)
+            about["since"] = None if since is None else _brief(since)
     except Refused as error:
         about["clone_fault"] = str(error)
     if things and snapshot.kind == ENVIRONMENT and os.path.isdir(snapshot.path):
@@ -70,4 +77,8 @@ def _differences(snapshot: Snapshot, told: dict[str, Any]) -> dict[str, Any]:
     if told["was"] == ENVIRONMENT and not lines:
         marked = [entry for entry in snapshot.entries() if entry[manifest.MARK] is not None]
         lines = manifest.contents_differ(snapshot.path, marked, {})
+    return _brief(lines)
+
+
+def _brief(lines: list[str]) -> dict[str, Any]:
     return {"count": len(lines), "first": lines[:SHOWN]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Any
 
 from stackplan.node.restoration import restore
@@ -31,6 +33,17 @@ def _restore_all(state: str, run: str) -> int:
             print(error, flush=True)
             status = 1
         except OSError as error:
-            print(f"{snapshot.path} was not put back: {error.filename or snapshot.path}: {error.strerror}", flush=True)
+            print(f"{snapshot.path} was not put back: {_why(error, snapshot.path)}", flush=True)
             status = 1
     return status
+
+
+def _why(error: OSError, path: str) -> str:
+    """Return what went wrong, where, and what mends it, in a line."""
+    where = os.fsdecode(error.filename2 or error.filename or path)
+    what = f"{where}: {error.strerror or error}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        what += f"; make room in {os.path.dirname(where)}, and put it back again"
+    elif error.errno == errno.EROFS:
+        what += f"; make {os.path.dirname(where)} writable again, and put it back again"
+    return what
