@@ -142,14 +142,16 @@ def _without_processes(live: LiveStep, name: str, found: Whereabouts) -> Whereab
         return found
     node = live.node
     names = ", ".join(f"{it} ({pid})" for pid, it in sorted(found.processes.items()))
-    what = f"step `{live.step.id}` lost its supervisor, and {names} live on"
+    what = f"the end of step `{live.step.id}` will not be recorded on the node, and {names} live on"
     node.run.recorder.record(Awaited(node=node.name, step=live.step.id, what=what, time=node.run.clock.now()))
     until = node.run.clock.monotonic() + live.step.time_limit_s + OVERDUE_S
+    vanished = found
     while isinstance(found, Vanished) and found.processes and node.run.clock.monotonic() < until:
         if node.run.stop.wait(_PAUSE_S, Level.FINISH):
             break
         found = node.attachment.find(name)
-    return found
+    # It ran, though nothing is left that tells of it: to a node whose folder was deleted it never started.
+    return replace(vanished, processes={}) if isinstance(found, Absent) else found
 
 
 def _by_conditions(live: LiveStep, past: PastStep, ending: Ending) -> StepReport | Anew:
@@ -184,7 +186,7 @@ def _lives_on(live: LiveStep, past: PastStep, why: str, processes: object) -> St
     after = live.look_after(Lost(why), before)
     names = ", ".join(f"{name} ({pid})" for pid, name in sorted(processes.items()))
     report = replace(_report(live, past, before, after, Lost(why)), reason=Reason.LOST)
-    message = f"its supervisor was killed, and what it had started lives on: {names}"
+    message = f"how it ends will not be recorded on the node, and what it had started lives on: {names}"
     remedy = "`stackplan unlock` ends it; then take the run up again"
     diagnosis = Diagnosis(summary=message, at=live.step.step.at, step=live.step.id, remedy=remedy)
     return replace(report, message=message, diagnoses=(diagnosis,))

@@ -14,7 +14,8 @@ from typing import Any, Iterable
 from stackplan.node import lock
 from stackplan.node.processes import descendants, living_members, name_of, send
 from stackplan.node.spool import Spool, state_folder
-from stackplan.node.supervisor import terminate
+from stackplan.node.supervisor import TERMINATE, terminate
+from stackplan.node.supervisors import living_supervisors
 
 MOST_NAMES = 50
 
@@ -32,6 +33,9 @@ def whereabouts(job: str) -> dict[str, Any]:
         return {"ended": spool.word_on(record.get("ending"))}
     if supervised:
         return {"running": {"age_s": _age_s(spool)}}
+    if (pid := living_supervisors().get(job)) is not None:
+        why = f"its folder {spool.path} was deleted while it ran; its supervisor (process {pid}) lives"
+        return {"vanished": {"why": why, "rebooted": None, "processes": _few(_with_supervisor(pid))}}
     if spool.pid() is None:
         return {"absent": True}
     rebooted = spool.rebooted()
@@ -42,11 +46,15 @@ def whereabouts(job: str) -> dict[str, Any]:
 def jobs(run: str | None = None) -> list[dict[str, Any]]:
     """Return the jobs, of one run or of all, of which anything lives."""
     found = []
+    # Of those whose folders were deleted, and of them alone, nothing else than their processes tells.
+    homeless = living_supervisors()
     for spool in _open_spools():
         if run is not None and not spool.job.startswith(f"{run}."):
             continue
         supervised = spool.supervised()
         processes = _processes(spool, supervised=supervised)
+        if supervised:
+            homeless.pop(spool.job, None)
         if supervised or processes:
             found.append(
                 {
@@ -57,6 +65,10 @@ def jobs(run: str | None = None) -> list[dict[str, Any]]:
                     "processes": _few(processes),
                 }
             )
+    for job, pid in sorted(homeless.items()):
+        if run is None or job.startswith(f"{run}."):
+            alone = {"job": job, "age_s": None, "timeout_s": None, "supervised": True}
+            found.append({**alone, "processes": _few(_with_supervisor(pid))})
     return found
 
 
@@ -80,8 +92,11 @@ def end_holders(by: dict[str, Any], grace_s: float | None) -> None:
             lock.mark_broken(str(owner["run"]), by)
     number = signal.SIGTERM if grace_s is not None else signal.SIGKILL
     send(_programs(), number)
+    homeless = living_supervisors()
     for spool in _open_spools():
         supervised = spool.supervised()
+        if supervised:
+            homeless.pop(spool.job, None)
         user = spool.record().get("user")
         if supervised and grace_s is not None:
             terminate(spool.job, grace_s)
@@ -89,6 +104,14 @@ def end_holders(by: dict[str, Any], grace_s: float | None) -> None:
         send(_processes(spool, supervised=supervised), number, user)
         if supervised:
             send([spool.pid() or 0], number)
+    for pid in homeless.values():
+        # Asked to end what it runs, a supervisor takes its own grace; its folder cannot tell it another.
+        send([pid] if grace_s is not None else _with_supervisor(pid), TERMINATE if grace_s is not None else number)
+
+
+def _with_supervisor(pid: int) -> dict[int, str]:
+    """Return what lives of a job whose folder is gone, its supervisor last: it ends when the others have."""
+    return {**descendants(pid), pid: name_of(pid) or "gone"}
 
 
 def _programs() -> dict[int, str]:

@@ -12,6 +12,7 @@ the lock's file although somebody has deleted it, and for actions that live on a
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -19,10 +20,10 @@ import select
 import time
 from typing import Any, Iterator
 
-from stackplan.node.boot import BOOT
 from stackplan.node.obstacle import obstacle
 from stackplan.node.processes import living_members, name_of
 from stackplan.node.spool import abandoned, state_folder
+from stackplan.node.supervisors import is_ours, open_files
 
 GUARD_PATIENCE_S = 5.0
 _ROOM = 16 * 1024
@@ -170,20 +171,25 @@ def age_s(descriptor: int) -> float:
 def holder() -> tuple[dict[str, Any] | None, float | None]:
     """Return what the holder of the lock says of itself and for how long it has had it; None where nobody holds it.
 
-    Raise Unusable.
+    Who holds a lock's file that was deleted holds it, too. Nothing is written, so that also a disk that takes no writes
+    can be asked. Raise Unusable.
     """
-    folder = state_folder()
+    path = os.path.join(state_folder(), "lock")
     try:
-        descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
+        descriptor = _open_to_look(path)
     except FileNotFoundError:
-        return None, None
+        return next(_owners_of_the_deleted(path), None), None
     except OSError as error:
-        raise Unusable(*obstacle(error, os.path.join(folder, "lock"))) from error
+        raise Unusable(*obstacle(error, path)) from error
     try:
-        with _guarded(folder):
-            return (None, None) if _free(descriptor) else (read_owner(descriptor), age_s(descriptor))
+        with _looked_at(state_folder()):
+            if not _free(descriptor):
+                return read_owner(descriptor), age_s(descriptor)
+    except OSError as error:
+        raise Unusable(*obstacle(error, path)) from error
     finally:
         os.close(descriptor)
+    return next(_owners_of_the_deleted(path), None), None
 
 
 def attending() -> list[int]:
@@ -193,17 +199,8 @@ def attending() -> list[int]:
     return [
         int(pid)
         for pid in os.listdir("/proc")
-        if pid.isdigit() and int(pid) != os.getpid() and _is_ours(pid) and _has_open(f"/proc/{pid}/fd", path, deleted)
+        if pid.isdigit() and int(pid) != os.getpid() and is_ours(pid) and {path, deleted} & set(open_files(pid))
     ]
-
-
-def _has_open(folder: str, *targets: str) -> bool:
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            with contextlib.suppress(OSError):
-                if os.readlink(f"{folder}/{name}") in targets:
-                    return True
-    return False
 
 
 def read_owner(descriptor: int) -> dict[str, Any]:
@@ -228,31 +225,37 @@ def _owners_of_the_deleted(path: str) -> Iterator[dict[str, Any]]:
     """Yield what the lock's file said to whoever still holds one that was deleted (`rm -rf ~/.local`)."""
     gone = f"{os.path.realpath(path)} (deleted)"
     for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid() and _is_ours(entry):
-            yield from _read_if_open(f"/proc/{entry}/fd", gone)
-
-
-def _is_ours(pid: str) -> bool:
-    """Tell whether a process is a node program or a supervisor of this user."""
-    try:
-        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
-            return False
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return BOOT.encode("ascii") in file.read()
-    except OSError:
-        return False
-
-
-def _read_if_open(folder: str, target: str) -> Iterator[dict[str, Any]]:
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            with contextlib.suppress(OSError):
-                if os.readlink(f"{folder}/{name}") == target:
-                    descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        if entry.isdigit() and int(entry) != os.getpid() and is_ours(entry):
+            place = open_files(entry).get(gone)
+            if place is not None:
+                with contextlib.suppress(OSError):
+                    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
                     try:
                         yield read_owner(descriptor)
                     finally:
                         os.close(descriptor)
+
+
+def _open_to_look(path: str) -> int:
+    """Open the lock's file: to be written, without which NFS locks nothing, or else to be read. Raise OSError."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+@contextlib.contextmanager
+def _looked_at(folder: str) -> Iterator[None]:
+    """Keep others out while the lock is only looked at; where nothing can be written, nobody can take it either."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(_guarded(folder))
+        except OSError as error:
+            if error.errno != errno.EROFS:
+                raise Unusable(*obstacle(error, os.path.join(folder, "lock.guard"))) from error
+        yield
 
 
 @contextlib.contextmanager

@@ -112,6 +112,11 @@ class Program:
             self._answers[word](number, request if word in _WHOLE else request[word])
         except StopIteration:
             self._send({"id": number, "error": "the node program does not know this request"})
+        except Unusable as error:
+            self._send({"id": number, "error": error.why, "remedy": error.remedy})
+        except OSError as error:
+            why, remedy = obstacle(error, "the node")
+            self._send({"id": number, "error": why, "remedy": remedy})
         except Exception as error:  # noqa: BLE001 - one request that goes wrong must not end the others
             self._send({"id": number, "error": f"{type(error).__name__}: {error}"})
 

@@ -295,7 +295,7 @@ def test_what_lost_its_supervisor_is_waited_for_before_anything_runs_again(story
     assert outcomes(tale.resume()) == BOTH
     assert living == []
     (awaited,) = [it for it in tale.events if isinstance(it, Awaited)]
-    assert "lost its supervisor, and sh (7) live on" in awaited.what
+    assert "will not be recorded on the node, and sh (7) live on" in awaited.what
 
 
 def test_what_lost_its_supervisor_and_never_ends_stops_the_node(story):
@@ -305,7 +305,7 @@ def test_what_lost_its_supervisor_and_never_ends_stops_the_node(story):
     tale.stage.worlds["gpu"].found[tale.job()] = Vanished("it was killed", {7: "sh"})
     (node,) = tale.resume().nodes
     assert (node.outcome, node.stopped_at) == (NodeOutcome.LOST, "torch")
-    assert node.message == "its supervisor was killed, and what it had started lives on: sh (7)"
+    assert node.message == "how it ends will not be recorded on the node, and what it had started lives on: sh (7)"
     assert "stackplan unlock" in node.steps[0].diagnoses[0].remedy
 
 

@@ -1,7 +1,9 @@
 """What a node tells of the runs that live there, and how that is ended; between real node programs."""
 
+import errno
 import fcntl
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -17,8 +19,9 @@ from stackplan.engine.clock import SystemClock
 from stackplan.engine.stop import Stop
 from stackplan.engine.unlock import break_lock
 from stackplan.model.job import Absent, Command, Ended, Exited, Interrupted, Job, Rebooted, Running, Vanished, Work
+from stackplan.node import lock
 from stackplan.node.processes import living_members
-from stackplan.node.spool import Spool, boot_id
+from stackplan.node.spool import Spool, boot_id, state_folder
 from tests.node.waiting import wait_until
 
 MINE = LockOwner(run="4f2a", operator="ops", host="desk", playbook="cuda13", time="2026-12-01T03:10:22Z")
@@ -159,3 +162,47 @@ def test_who_only_looks_keeps_no_job_from_starting(open_session: Open) -> None:
         starter.join(0.1)
     starter.join()
     assert session.watch(JOB, lambda _: None) == Exited(3)
+
+
+def test_what_runs_is_found_and_ended_although_its_folder_was_deleted(open_session: Open, gate: Path) -> None:
+    first, second, third = open_session(), open_session(), open_session()
+    first.lock(MINE)
+    first.start(waits(gate))
+    pid = Spool(JOB).pid()
+    first.close()
+    wait_until(lambda: not second.holders().programs)
+    shutil.rmtree(state_folder())
+    found = second.holders()
+    assert (found.held, found.owner, [job.job for job in found.jobs]) == (True, MINE, [JOB])
+    assert pid in found.jobs[0].processes
+    whereabouts = second.find(JOB)
+    assert isinstance(whereabouts, Vanished)
+    assert (pid in whereabouts.processes, "was deleted while it ran" in whereabouts.why) == (True, True)
+    assert second.find("4f2a.gpu.other.1") == Absent()
+    # A folder that another has made since changes nothing.
+    third.lock(MINE)
+    assert isinstance(second.find(JOB), Vanished)
+    third.close()
+    assert break_lock(second, BY, SystemClock(), Stop()).none
+    assert second.find(JOB) == Absent()
+
+
+def test_a_lock_is_looked_at_where_nothing_can_be_written(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that turned read-only keeps what it has: whoever asks is told who holds the node, not that he may not."""
+    session = open_session()
+    session.lock(MINE)
+    true_open = os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+        return true_open(path, flags, mode)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        owner, age_s = lock.holder()
+        with pytest.raises(lock.Unusable, match="Read-only file system") as failure:
+            lock.take(OTHER.plain())
+    assert owner is not None
+    assert (owner["run"], age_s is not None) == ("4f2a", True)
+    assert "mount it so that it can be written" in failure.value.remedy
