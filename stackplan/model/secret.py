@@ -6,6 +6,7 @@ given.
 """
 
 import base64
+import html
 import json
 import re
 import string
@@ -74,13 +75,27 @@ def shown(text: Text) -> str:
 
 
 def _forms(text: str) -> Iterable[str]:
-    """Yield the forms in which commands echo a secret: plain, URL-encoded in either case, JSON-escaped."""
+    """Yield the forms in which commands echo a secret: plain, URL-encoded in either case, JSON-escaped, as HTML, quoted
+    for a shell in the ways of `set -x`, shlex and `printf %q`, and as hexadecimal digits in either case.
+    """
     yield text
     for encoded in (urllib.parse.quote(text), urllib.parse.quote(text, safe=""), urllib.parse.quote_plus(text)):
         yield encoded
         yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
     yield json.dumps(text)[1:-1]
     yield json.dumps(text, ensure_ascii=False)[1:-1]
+    for apostrophe in ("'", "&#x27;", "&#39;", "&#039;", "&apos;"):
+        escaped = html.escape(text, quote=False)
+        yield escaped.replace("'", apostrophe)
+        yield escaped.replace('"', "&quot;").replace("'", apostrophe)
+        yield escaped.replace('"', "&#34;").replace("'", apostrophe)
+    yield text.replace("'", "'\\''")
+    yield text.replace("'", "'\"'\"'")
+    yield re.sub(r'[\\"$`]', r"\\\g<0>", text)
+    yield re.sub(r"[^\w@%+=:,./-]", r"\\\g<0>", text)
+    digits = text.encode("utf-8", "surrogatepass").hex()
+    yield digits
+    yield digits.upper()
 
 
 def _cores(text: str) -> Iterable[str]:

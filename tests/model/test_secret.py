@@ -1,7 +1,10 @@
 """Secrets: never shown by accident, found again in every form in which a command echoes them."""
 
 import base64
+import html
 import json
+import shlex
+import subprocess
 import urllib.parse
 
 import pytest
@@ -36,6 +39,30 @@ def test_every_form_is_replaced(echo):
     said = Redactor(frozenset({PASSWORD})).text(f"a {echo} z")
     assert MASK in said
     assert "hunter2" not in said
+
+
+QUOTED = "it's<a>&\"b$c`d e\\f"
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        QUOTED.encode().hex(),
+        QUOTED.encode().hex().upper(),
+        shlex.quote(QUOTED),
+        QUOTED.replace("'", "'\\''"),
+        html.escape(QUOTED),
+        html.escape(QUOTED, quote=False),
+        html.escape(QUOTED).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+        subprocess.run(
+            ["bash", "-c", 'printf "%q" "$1"', "-", QUOTED], capture_output=True, text=True, check=True
+        ).stdout,
+        subprocess.run(["bash", "-xc", ': "$1"', "-", QUOTED], capture_output=True, text=True, check=True).stderr[4:-1],
+    ],
+)
+def test_it_is_found_quoted_escaped_and_in_hexadecimal_digits(echo):
+    said = Redactor(frozenset({QUOTED})).text(f"a {echo} z")
+    assert said.strip("a z'") == MASK
 
 
 @given(st.binary(max_size=9), st.text(min_size=10, max_size=40), st.binary(max_size=9))
