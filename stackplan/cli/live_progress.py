@@ -57,6 +57,7 @@ class LiveProgress(AbstractContextManager["LiveProgress"]):
         self._lock = threading.Lock()
         self._rows: dict[str, Row] = {}
         self._nodes = 0
+        self._command = "apply"
         self._ended = 0
         self._spinner = Spinner("dots")
         self._live = Live(
@@ -78,7 +79,7 @@ class LiveProgress(AbstractContextManager["LiveProgress"]):
     def __call__(self, event: Event) -> None:
         with self._lock:
             self._take(event)
-        if isinstance(event, _WORTH_A_LINE) and (line := plain_line(event)):
+        if isinstance(event, _WORTH_A_LINE) and (line := plain_line(event, self._command)):
             self.say(line)
 
     def say(self, text: str) -> None:
@@ -119,6 +120,8 @@ class LiveProgress(AbstractContextManager["LiveProgress"]):
         match event:
             case RunStarted(nodes=nodes) | RunResumed(nodes=nodes):
                 self._nodes = len(nodes)
+                if isinstance(event, RunStarted):
+                    self._command = event.command
             case NodeStarted(node=node, steps=steps):
                 self._rows[node] = Row(len(steps), self._monotonic(), step="looking")
             case StepStarted(node=node, step=step) if node in self._rows:

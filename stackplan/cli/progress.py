@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
-from stackplan.model.event import Event, OutputSeen
+from stackplan.model.event import Event, OutputSeen, RunStarted
 from stackplan.reports.progress import last_line, plain_line
 from stackplan.reports.safe import safe
 
@@ -34,10 +34,13 @@ class PlainProgress(AbstractContextManager["PlainProgress"]):
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._shown_at: dict[str, float] = {}
+        self._command = "apply"
 
     def __call__(self, event: Event) -> None:
         with self._lock:
-            line = self._output(event) if isinstance(event, OutputSeen) else plain_line(event)
+            if isinstance(event, RunStarted):
+                self._command = event.command
+            line = self._output(event) if isinstance(event, OutputSeen) else plain_line(event, self._command)
             if line is not None:
                 self._write(line)
 

@@ -14,7 +14,7 @@ from stackplan.cli.login import login_name
 from stackplan.cli.named_nodes import named_nodes
 from stackplan.cli.output import form_option, say, say_on_terminal
 from stackplan.cli.progress import progress
-from stackplan.cli.run_folder import KeptRun, kept_run
+from stackplan.cli.run_folder import KeptRun, kept_run, named
 from stackplan.cli.selection import ACCEPT_NEW, PARALLEL, reconnect_option
 from stackplan.connection.connect import connect
 from stackplan.connection.failure import ConnectionFailure, RunGoesOn
@@ -31,13 +31,15 @@ from stackplan.engine.stop import Stop
 from stackplan.engine.take_back import TakenBack, Thing
 from stackplan.language.pattern import narrow
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.event import RunStarted
+from stackplan.model.event import RunEnded, RunStarted
 from stackplan.model.node import Inventory, Node
 from stackplan.model.secret import Redactor
 from stackplan.reports.safe import safe
 from stackplan.reports.wording import change_text, counted
 
 MOST_CHANGES = 20
+SINCE = 600
+NOT_PROVEN = 3
 
 
 @click.command("rollback")
@@ -76,6 +78,8 @@ def command(
         raise Invalid([_nobody_to_ask(run)])
     if kept.going_on:
         raise RunGoesOn(kept.run, "its controller")
+    if run != kept.run:
+        say(named(kept.path, kept.run))
     undos = _undos(kept, inventory, limit)
 
     def reach(node: Node) -> Session:
@@ -85,7 +89,11 @@ def command(
     if not yes:
         say_on_terminal(f"Asking {counted(len(undos), 'node')}…")
         survey = Survey(redactor=redactor, clock=SystemClock(), parallel=parallel)
-        say("\n".join(_preview(undos, foresee(undos, reach, survey))))
+        found = foresee(undos, reach, survey)
+        say("\n".join(_preview(undos, found)))
+        if not _worth_asking(found):
+            say("Nothing of this can be put back; nothing was done.")
+            return NOT_PROVEN
         if not click.confirm(f"Put this back on {counted(len(undos), 'node')}?", default=False, err=True):
             say("Nothing was done.")
             return INTERRUPTED
@@ -107,6 +115,14 @@ def command(
         return end(report, form)
 
 
+def _worth_asking(found: Mapping[str, TakenBack | ConnectionFailure]) -> bool:
+    """Return whether something is there that may be put back; of a node that cannot be asked now nobody knows."""
+    return any(
+        isinstance(told, ConnectionFailure) or any(thing.why is None for thing in told.things)
+        for told in found.values()
+    )
+
+
 def _nobody_to_ask(run: str) -> Diagnosis:
     return Diagnosis(
         summary="there is no terminal to ask on whether this should be put back",
@@ -119,7 +135,10 @@ def _undos(kept: KeptRun, inventory: Path | None, limit: Sequence[str]) -> tuple
     begun = next(event for event in kept.events if isinstance(event, RunStarted))
     if begun.command == "rollback":
         summary = f"run {kept.run} is a rollback itself"
-        raise Invalid([Diagnosis(summary=summary, remedy="apply the playbook again to have its state back")])
+        remedy = "apply the playbook again to have its state back"
+        if not isinstance(kept.events[-1], RunEnded):
+            remedy = f"`stackplan rollback {begun.of or 'RUN'}` brings it to its end"
+        raise Invalid([Diagnosis(summary=summary, remedy=remedy)])
     done = acted(kept.events)
     if not done:
         raise Invalid(
@@ -189,6 +208,9 @@ def _thing(thing: Thing) -> list[str]:
     lines += [f"      {change_text(change)}" for change in thing.changes[:MOST_CHANGES]]
     if len(thing.changes) > MOST_CHANGES:
         lines.append(f"      and {len(thing.changes) - MOST_CHANGES} more")
+    if (since := thing.changed_since) is not None:
+        lines.append(f"      {safe(since, SINCE)}")
+        lines.append("      what is replaced is therefore kept beside it, under a name that the report tells")
     if thing.later:
         lines.append(f"      written since by {', '.join(thing.later)}, which is taken back with it")
     return lines

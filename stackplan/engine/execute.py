@@ -26,6 +26,7 @@ from stackplan.model.change import Change
 from stackplan.model.event import NodeProven, StepEnded
 from stackplan.model.facts import Facts, Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
+from stackplan.model.playbook import OnFailure
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.model.verdict import Status
 
@@ -158,7 +159,20 @@ class Execution:
 
     def _come_back(self) -> NodeReport | None:
         """Deal with what an earlier controller of the run left here; return the end of the node where that is one."""
-        return self._occupied() or self._finished() or self._settle_open()
+        return self._occupied() or self._finished() or self._answer_failure() or self._settle_open()
+
+    def _answer_failure(self) -> NodeReport | None:
+        """Finish what an earlier controller was to do after a failure, taking back what the run wrote; else None.
+
+        The step that failed is not run again by that: only once the node has come to its end as failed, and the run is
+        taken up once more.
+        """
+        steps = {str(step.id): step for step in self.playbook.bound_steps}
+        failed = self._past.failed
+        if failed is None or failed not in steps or steps[failed].step.on_failure is not OnFailure.ROLLBACK:
+            return None
+        self._reports = self._past.reports()
+        return self._stopped_by(self._reports[failed])
 
     def _settle_open(self) -> NodeReport | None:
         """Bring the step to its end that was left open; return the stop where it is one.

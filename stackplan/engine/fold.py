@@ -9,6 +9,7 @@ from stackplan.model.event import (
     NodeEnded,
     NodeProven,
     NodeStarted,
+    RestoreStarted,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -32,6 +33,7 @@ _WORST = (
 )
 _NO_END = "the controller ended before the step did; on the node it may have gone on"
 _UNTOLD = "it was started, and its end is not in the journal; `stackplan verify` tells where the node stands"
+_CUT_OFF = "was being put back when the controller ended; how far is not known"
 
 
 def worst(outcomes: Iterable[NodeOutcome]) -> NodeOutcome:
@@ -49,6 +51,7 @@ class _NodeSoFar:
     running: StepStarted | None = None
     reports: dict[str, StepReport] = field(default_factory=dict)
     ended: NodeEnded | None = None
+    restoring: RestoreStarted | None = None
 
 
 def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = (), *, going_on: bool = False) -> Report:
@@ -74,7 +77,7 @@ def fold(events: Iterable[Event], diagnoses: tuple[Diagnosis, ...] = (), *, goin
                     _take(nodes[event.node], event)
     if begun is None:
         raise ValueError("no run starts among these events")
-    reports = tuple(_node_report(node, so_far, going_on=going_on) for node, so_far in nodes.items())
+    reports = tuple(_node_report(node, so_far, begun.run, going_on=going_on) for node, so_far in nodes.items())
     return Report(
         command=begun.command,
         outcome=worst(report.outcome for report in reports) if ended is None else ended.outcome,
@@ -97,7 +100,10 @@ def _take(so_far: _NodeSoFar, event: Event) -> None:
             so_far.ended = None
         case NodeProven():
             so_far.preconditions = event.preconditions
+        case RestoreStarted():
+            so_far.restoring = event
         case StepStarted():
+            so_far.restoring = None
             so_far.running = so_far.open[event.step] = event
         case StepEnded():
             so_far.running = None
@@ -105,11 +111,12 @@ def _take(so_far: _NodeSoFar, event: Event) -> None:
             so_far.reports[event.step.id] = event.step
         case NodeEnded():
             so_far.ended = event
+            so_far.restoring = None
         case _:
             pass
 
 
-def _node_report(node: str, so_far: _NodeSoFar, *, going_on: bool) -> NodeReport:
+def _node_report(node: str, so_far: _NodeSoFar, run: str, *, going_on: bool) -> NodeReport:
     if going_on and so_far.ended is None:
         return _node_at_work(node, so_far)
     steps = tuple(_step_report(step, so_far) for step in so_far.steps)
@@ -124,6 +131,8 @@ def _node_report(node: str, so_far: _NodeSoFar, *, going_on: bool) -> NodeReport
         message = "the rollout ended before its turn"
         return NodeReport(node=node, outcome=NodeOutcome.SKIPPED, steps=steps, message=message)
     running = so_far.running
+    if so_far.restoring is not None and running is None:
+        return _node_being_put_back(node, so_far, so_far.restoring, run)
     return NodeReport(
         node=node,
         outcome=NodeOutcome.INTERRUPTED if running is None else NodeOutcome.LOST,
@@ -137,6 +146,35 @@ def _node_report(node: str, so_far: _NodeSoFar, *, going_on: bool) -> NodeReport
     )
 
 
+def _node_being_put_back(node: str, so_far: _NodeSoFar, restoring: RestoreStarted, run: str) -> NodeReport:
+    """Return the report of a node that was left in the middle of being put back."""
+    told = [_step_report(step, so_far) for step in so_far.steps]
+    failed = next((step for step in told if step.outcome is StepOutcome.FAILED), None)
+    own = restoring.of == run
+    paths = ", ".join(restoring.paths)
+    return NodeReport(
+        node=node,
+        outcome=NodeOutcome.LOST,
+        steps=tuple(_perhaps_put_back(step) for step in told),
+        wave=None if so_far.started is None else so_far.started.wave,
+        stopped_at=failed.id if failed is not None else None,
+        reason=Reason.LOST,
+        message=(f"`{failed.id}` failed, and " if failed is not None else "")
+        + f"what run {restoring.of} wrote ({paths}) {_CUT_OFF}",
+        remedy=f"`stackplan {'resume' if own else 'rollback'} {restoring.of}` puts it back to the end.",
+        summary=None if so_far.started is None else so_far.started.summary,
+        preconditions=so_far.preconditions,
+    )
+
+
+def _perhaps_put_back(step: StepReport) -> StepReport:
+    """Return a step as it is known of a node that was being put back: one that wrote something may be undone."""
+    wrote = step.outcome is StepOutcome.CHANGED and step.action is not None and step.action.writes
+    if step.outcome is not StepOutcome.NOT_REACHED and not wrote:
+        return step
+    return replace(step, outcome=StepOutcome.UNKNOWN, message=f"it {_CUT_OFF}")
+
+
 def _node_at_work(node: str, so_far: _NodeSoFar) -> NodeReport:
     """Return the report of a node of a run that goes on; its turn may be still to come."""
     running = so_far.running
@@ -146,6 +184,8 @@ def _node_at_work(node: str, so_far: _NodeSoFar) -> NodeReport:
         now = StepReport(id=running.step, outcome=StepOutcome.UNKNOWN, action=running.action, message=since)
         steps = [now if step.id == running.step else step for step in steps]
     message = "its turn is still to come" if so_far.started is None else "the run goes on here"
+    if so_far.restoring is not None and running is None:
+        message = f"what run {so_far.restoring.of} wrote is being put back"
     return NodeReport(
         node=node,
         outcome=NodeOutcome.PENDING,

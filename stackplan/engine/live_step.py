@@ -18,7 +18,7 @@ from stackplan.engine.wording import lost_text, stop_text, undeclared_no_op_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Query
-from stackplan.model.job import Ending, Exited
+from stackplan.model.job import Ending, Exited, Signalled, TimedOut
 from stackplan.model.kind import CannotAct, Evidence
 from stackplan.model.outcome import Phase, Reason, StepOutcome
 from stackplan.model.report import Broken, ConditionReport, StepReport
@@ -159,7 +159,8 @@ class LiveStep:
         protection = self.node.protection(self.step.id)
         if protection.not_begun(after.facts, performance.ending):
             return self._not_begun(performance, before, after)
-        if isinstance(performance.ending, Exited) and performance.ending.code != 0 and not after.changed:
+        if isinstance(performance.ending, (Exited, Signalled, TimedOut)) and performance.ending != Exited(0):
+            # The job did not come to its last stage, which drops the snapshots of what did not change.
             release(protection, self.node.name, performance.action.attempts, self.node.attachment)
         outcome, reason = judge(
             performance.ending,

@@ -11,7 +11,8 @@ from stackplan.engine.bind import BoundStep
 from stackplan.engine.output import Output
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.prove import condition_reports, prove
-from stackplan.engine.take_back import TakenBack, take_back
+from stackplan.engine.take_back import PUTTING_BACK, TakenBack, remedy, take_back
+from stackplan.model.change import Change
 from stackplan.model.event import OutputSeen
 from stackplan.model.outcome import Phase, Reason, StepOutcome
 from stackplan.model.playbook import OnFailure
@@ -36,29 +37,31 @@ def answer_failure(
     if failed is None or failed.step.on_failure is not OnFailure.ROLLBACK or stopped.reason in _NOT_KNOWN:
         return stopped
     users = tuple(dict.fromkeys(step.step.user for step in steps.values()))
-    output = Output(node.run.recorder.redactor, lambda text: _say(text, failed.id, node))
+    output = Output(node.run.recorder.redactor, lambda text: _say(text, node))
     try:
         taken = take_back(node.run.id, users, node, output.feed)
         output.end()
         # The step that failed stays what stopped the node.
         others = {step: report for step, report in reports.items() if step in taken.steps and step != failed.id}
-        _tell_steps(others, steps, node, tell)
+        _tell_steps(others, steps, taken, node, tell)
     except ConnectionFailure as error:
         taken = TakenBack(trouble=f"whether everything was put back is not known: {error}")
     return _ended(stopped, taken, _left(taken, steps, reports), node.run.id)
 
 
-def _say(text: str, step: str, node: NodeAtWork) -> None:
-    node.run.recorder.record(OutputSeen(node=node.name, step=step, text=text, time=node.run.clock.now()))
+def _say(text: str, node: NodeAtWork) -> None:
+    node.run.recorder.record(OutputSeen(node=node.name, step=PUTTING_BACK, text=text, time=node.run.clock.now()))
 
 
 def _tell_steps(
     reports: Mapping[str, StepReport],
     steps: Mapping[str, BoundStep],
+    taken: TakenBack,
     node: NodeAtWork,
     tell: Callable[[StepReport], None],
 ) -> None:
     """Tell of each of these steps that its writing was taken back, and how its conditions stand since."""
+    changes = _undone(reports, taken)
     for step, report in reports.items():
         cheap = tuple(it for it in steps[step].post if it.recheck.after_each_step)
         facts = node.inquiry.learn([query for it in cheap for query in it.queries])
@@ -73,9 +76,28 @@ def _tell_steps(
                 report,
                 outcome=StepOutcome.ROLLED_BACK,
                 conditions=conditions,
+                changes=changes[step],
                 message="taken back, because a later step failed",
             )
         )
+
+
+def _undone(reports: Mapping[str, StepReport], taken: TakenBack) -> Mapping[str, tuple[Change, ...]]:
+    """Return what putting back has changed, by step, each change told once; of a thing that an earlier controller has
+    put back, what the step had changed, the other way round.
+    """
+    told: set[Change] = set()
+    found: dict[str, tuple[Change, ...]] = {}
+    for step, report in reports.items():
+        changes = tuple(change for it in taken.things if step in it.steps for change in it.changes)
+        if changes:
+            found[step] = tuple(change for change in changes if change not in told)
+            told.update(changes)
+        elif report.outcome is StepOutcome.ROLLED_BACK:
+            found[step] = report.changes
+        else:
+            found[step] = tuple(replace(it, before=it.after, after=it.before) for it in report.changes)
+    return found
 
 
 def _left(
@@ -95,16 +117,21 @@ def _left(
     )
 
 
+def _kept(taken: TakenBack) -> str:
+    paths = [path for it in taken.things for path in it.kept]
+    return f"; what may have changed since the run is kept in {', '.join(paths)}" if paths else ""
+
+
 def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], ...], run: str) -> NodeReport:
     """Return the node's report; a rollback that failed is said before everything else."""
     names = ", ".join(it.path for it in taken.things)
     also = f"; not taken back: {', '.join(f'`{step}` ({does})' for step, does in left)}" if left else ""
     if not taken.proven:
         message = f"THE ROLLBACK FAILED: {'; '.join(taken.faults)}{also}. Before that: {stopped.message}"
-        remedy = f"Look at it on the node; `stackplan rollback {run}` tries again."
-        return replace(stopped, message=message, remedy=remedy)
+        return replace(stopped, message=message, remedy=remedy(taken, run))
     if names:
-        message = f"rolled back: {names} {'is' if len(taken.things) == 1 else 'are'} as before the run{also}"
+        are = "is" if len(taken.things) == 1 else "are"
+        message = f"rolled back: {names} {are} as before the run{_kept(taken)}{also}"
     else:
         message = f"nothing to roll back: the run wrote nothing here that can be taken back{also}"
     return replace(stopped, message=message)

@@ -38,9 +38,12 @@ class PastStep:
 
 @dataclass(slots=True)
 class PastNode:
-    """`outcome` None: the node was not brought to an end."""
+    """`outcome` None: the node was not brought to an end. `failed` is the step that has stopped it since it last ended:
+    what is to follow that failure may not have been done yet.
+    """
 
     outcome: NodeOutcome | None = None
+    failed: str | None = None
     steps: dict[str, PastStep] = field(default_factory=dict)
 
     @property
@@ -64,11 +67,15 @@ def pasts(events: Iterable[Event]) -> Mapping[str, PastNode]:
             case NodeStarted(node=name):
                 found.setdefault(name, PastNode()).outcome = None
             case NodeEnded(node=name):
-                found.setdefault(name, PastNode()).outcome = event.outcome
+                ended = found.setdefault(name, PastNode())
+                ended.outcome, ended.failed = event.outcome, None
             case StepStarted() | OutputSeen():
                 _take(_step(found, event.node, event.step), event)
+                if isinstance(event, StepStarted):
+                    found[event.node].failed = None
             case StepEnded():
                 _take(_step(found, event.node, event.step.id), event)
+                _note_failure(found[event.node], event.step)
             case _:
                 pass
     return found
@@ -76,6 +83,14 @@ def pasts(events: Iterable[Event]) -> Mapping[str, PastNode]:
 
 def _step(found: dict[str, PastNode], node: str, step: str) -> PastStep:
     return found.setdefault(node, PastNode()).steps.setdefault(step, PastStep())
+
+
+def _note_failure(node: PastNode, report: StepReport) -> None:
+    if report.outcome is StepOutcome.FAILED and report.reason not in _NOT_KNOWN:
+        # Of several that no longer hold at the end the first one stops the node.
+        node.failed = node.failed or report.id
+    elif node.failed == report.id:
+        node.failed = None
 
 
 def _take(step: PastStep, event: StepStarted | OutputSeen | StepEnded) -> None:

@@ -16,7 +16,7 @@ from stackplan.engine.recorder import Recorder
 from stackplan.engine.rollout import Connect, RollOut, Target
 from stackplan.engine.run_id import run_id
 from stackplan.engine.state_folder import private_folder
-from stackplan.engine.take_back import TakenBack, look, take_back
+from stackplan.engine.take_back import PUTTING_BACK, TakenBack, Thing, look, remedy, take_back
 from stackplan.model.change import Change
 from stackplan.model.event import Event, OutputSeen, StepEnded, StepStarted
 from stackplan.model.node import Node
@@ -108,7 +108,7 @@ def roll_back(
     private_folder(path.parent)
     journal = Journal(path)
     recorder = Recorder(setting.redactor, journal, on_event)
-    first = replace(begun(undos, setting, run, started), command="rollback")
+    first = replace(begun(undos, setting, run, started), command="rollback", of=undos[0].of)
     with recording(recorder, journal, setting, first):
         shared = Run(id=run, recorder=recorder, clock=setting.clock, stop=setting.stop, reconnect_s=setting.reconnect_s)
         owner = lock_owner(undos, setting, run, started)
@@ -123,7 +123,7 @@ class _RollBack(RollOut):
 
     def carry_out(self, target: Target, node: NodeAtWork) -> tuple[NodeReport, Mapping[str, StepOutcome]]:
         assert isinstance(target, Undo)
-        output = Output(node.run.recorder.redactor, lambda text: _say(text, target, node))
+        output = Output(node.run.recorder.redactor, lambda text: _say(text, node))
         try:
             taken = take_back(target.of, target.users, node, output.feed)
         except ConnectionFailure as error:
@@ -139,9 +139,8 @@ class _RollBack(RollOut):
         return node_report(target, taken, steps), {step.id: step.outcome for step in steps}
 
 
-def _say(text: str, target: Undo, node: NodeAtWork) -> None:
-    step = next(iter(target.done), "rollback")
-    node.run.recorder.record(OutputSeen(node=node.name, step=step, text=text, time=node.run.clock.now()))
+def _say(text: str, node: NodeAtWork) -> None:
+    node.run.recorder.record(OutputSeen(node=node.name, step=PUTTING_BACK, text=text, time=node.run.clock.now()))
 
 
 def step_reports(target: Undo, taken: TakenBack) -> tuple[StepReport, ...]:
@@ -156,13 +155,32 @@ def step_reports(target: Undo, taken: TakenBack) -> tuple[StepReport, ...]:
         report = StepReport(id=step, outcome=StepOutcome.ROLLED_BACK, changes=changes)
         if faults or (taken.trouble is not None and done.writes):
             message = "; ".join(faults) or taken.trouble
-            report = replace(report, outcome=StepOutcome.FAILED, reason=Reason.ACTION, message=message, changes=())
+            report = replace(report, outcome=StepOutcome.FAILED, message=message, changes=())
         elif not things:
             report = _without_snapshot(report, done)
         else:
-            report = replace(report, message=f"{', '.join(it.path for it in things)} as before the run")
+            # Nothing was to be done for a thing that an earlier rollback has put back.
+            outcome = StepOutcome.ROLLED_BACK if any(it.changes for it in things) else StepOutcome.SATISFIED
+            report = replace(report, outcome=outcome, message=_as_before(things))
         found.append(report)
     return tuple(found)
+
+
+def _as_before(things: Sequence[Thing]) -> str:
+    already = "" if any(it.changes for it in things) else ", already"
+    told = [f"{', '.join(it.path for it in things)} as before the run{already}"]
+    told += [
+        f"{it.path} was {_was(it)}: what was there is kept in {', '.join(it.kept)}"
+        for it in things
+        if it.changed_since is not None and it.kept
+    ]
+    return "; ".join(told)
+
+
+def _was(thing: Thing) -> str:
+    if thing.since_count is None:
+        return "perhaps changed since the run"
+    return thing.changed_since or ""
 
 
 def _without_snapshot(report: StepReport, done: Acted) -> StepReport:
@@ -173,7 +191,7 @@ def _without_snapshot(report: StepReport, done: Acted) -> StepReport:
         return replace(report, outcome=StepOutcome.SKIPPED, message="it had changed nothing")
     paths = ", ".join(it.path for it in done.writes)
     message = f"there is no snapshot of {paths} any more: of each thing the last three are kept"
-    return replace(report, outcome=StepOutcome.FAILED, reason=Reason.ACTION, message=message)
+    return replace(report, outcome=StepOutcome.FAILED, message=message)
 
 
 def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> NodeReport:
@@ -182,13 +200,14 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
     failed = next((step for step in steps if step.outcome is StepOutcome.FAILED), None)
     if taken.proven and failed is None:
         message = None if taken.things else f"run {target.of} left nothing here that could be taken back"
+        if any(it.kept for it in taken.things):
+            message = f"what had changed since the run is kept: {', '.join(p for it in taken.things for p in it.kept)}"
         return NodeReport(node=name, outcome=NodeOutcome.OK, message=message)
     why = "; ".join(taken.faults) or (failed.message if failed is not None else "")
     return NodeReport(
         node=name,
         outcome=NodeOutcome.FAILED,
         stopped_at=None if failed is None else failed.id,
-        reason=Reason.ACTION,
         message=f"THE ROLLBACK FAILED: {why}",
-        remedy=f"Look at it on the node; `stackplan rollback {target.of}` tries again.",
+        remedy=remedy(taken, target.of),
     )

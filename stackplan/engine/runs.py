@@ -81,6 +81,7 @@ def run_line(path: Path, run: str) -> RunLine:
         stopped_at=_stops(ended, tail),
         operator=begun.operator,
         host=begun.host,
+        of=begun.of,
     )
 
 

@@ -114,7 +114,7 @@ def protect(step: BoundStep, facts: Facts, run: str, inquiry: Inquiry) -> Protec
 
 
 def release(protection: Protection, node: str, attempt: int, attachment: Attachment) -> None:
-    """Drop the step's snapshots if its action, which failed, changed nothing; what was changed keeps its snapshot."""
+    """Drop the snapshots of what the step's action, which failed, did not change; note what it left of the rest."""
     if not protection.things:
         return
     name = job_name(protection.run, node, f"_release.{protection.step}", attempt)

@@ -18,6 +18,8 @@ from stackplan.model.facts import Facts, Known, Plain
 from stackplan.model.job import Absent, Ending, Exited, Job, Task, Work
 
 TIMEOUT_S = 3600.0
+# Under which name output is told while things are put back; no step can have it.
+PUTTING_BACK = "put back"
 Row = Mapping[str, Plain]
 
 
@@ -25,7 +27,9 @@ Row = Mapping[str, Plain]
 class Thing:
     """One thing that a run wrote. `why` says why it is not proven to be as it was, None where it is.
 
-    `clone` is where what it was still lies, None where that was put back or there was nothing.
+    `clone` is where what it was still lies, None where that was put back or there was nothing; `spoiled`: it is no
+    longer what was taken. `since` are changes that no run made, by the node's words, and `since_count` how many there
+    are, None where that is not known; `kept` is where lies what was replaced and is kept for that.
     """
 
     path: str
@@ -33,7 +37,22 @@ class Thing:
     changes: tuple[Change, ...] = ()
     why: str | None = None
     clone: str | None = None
+    spoiled: bool = False
     later: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
+    since_count: int | None = 0
+    kept: tuple[str, ...] = ()
+
+    @property
+    def changed_since(self) -> str | None:
+        """What is to be said of changes that no run made, None where there are none."""
+        if self.since_count is None:
+            return "whether it was changed since the run is not known"
+        if not self.since_count:
+            return None
+        more = self.since_count - len(self.since)
+        names = "; ".join(self.since) + (f"; and {more} more" if more > 0 else "")
+        return f"changed since the run: {names}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +77,31 @@ class TakenBack:
     def faults(self) -> tuple[str, ...]:
         """What is not proven, a line each, with where the clone is."""
         trouble = () if self.trouble is None else (self.trouble,)
-        return trouble + tuple(
-            it.why + (f"; what it was lies in {it.clone}" if it.clone else "")
-            for it in self.things
-            if it.why is not None
+        return trouble + tuple(it.why + _where(it) for it in self.things if it.why is not None)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether all that is not proven can never be: what it was is gone, or is not what was taken."""
+        bad = [it for it in self.things if it.why is not None]
+        return self.trouble is None and bool(bad) and all(it.spoiled for it in bad)
+
+
+def remedy(taken: TakenBack, run: str) -> str:
+    """Return what is to be done about what was not put back or is not proven."""
+    if taken.hopeless:
+        return (
+            "Trying again cannot help: what it was is not there any more as it was taken. "
+            "Look at both on the node, and put it right by a run or by hand."
         )
+    return f"Look at it on the node; `stackplan rollback {run}` tries again."
+
+
+def _where(thing: Thing) -> str:
+    if thing.clone is None:
+        return ""
+    if thing.spoiled:
+        return f"; the snapshot, which is not what was taken, lies in {thing.clone}"
+    return f"; what it was lies in {thing.clone}"
 
 
 def look(run: str, users: Collection[str | None], inquiry: Inquiry) -> TakenBack:
@@ -106,7 +145,21 @@ def take_back(
     after = node.inquiry.ask_again(tuple(queries.values()))
     said = b"".join(output).decode("utf-8", "replace")
     done = _read(run, users, before, after, restored=True)
-    return TakenBack(things=done.things, trouble=done.trouble or _trouble(endings, done, said), output=said)
+    things = tuple(_with_reason(it, said, endings) for it in done.things)
+    return TakenBack(things=things, trouble=done.trouble or _trouble(endings, done, said), output=said)
+
+
+def _with_reason(thing: Thing, said: str, endings: Collection[Ending]) -> Thing:
+    """Return a thing that was not put back with the node's own word on why, or how the job ended that should have."""
+    bad = f"{thing.path} was not put back"
+    if thing.why is None or thing.why != bad:
+        return thing
+    begins = (f"{bad}: ", f"{thing.path} is a folder")
+    line = next((line for line in said.splitlines() if line.startswith(begins)), None)
+    ill = [ending for ending in endings if ending != Exited(0)]
+    last = said.strip().rpartition("\n")[2]
+    why = line or (f"{bad}: {last or ending_text(ill[0])}" if ill else bad)
+    return replace(thing, why=why)
 
 
 def _unused(step: str, node: NodeAtWork) -> str:
@@ -153,14 +206,26 @@ def _thing(before: Row, now: Row, *, restored: bool) -> Thing:
     elif not restored and now["clone_fault"]:
         why = f"{path} cannot be put back: {now['clone_fault']}"
     lies = why is not None and now["restored"] is not True and isinstance(now["clone"], str)
+    since = before.get("since")
+    told = since if isinstance(since, dict) else None
+    # What was put back by an earlier rollback is told no more than once.
+    new = before["restored"] is not True
     return Thing(
         path=path,
         steps=_texts(now["steps"]),
         changes=_changes(before),
         why=why,
         clone=str(now["clone"]) if lies else None,
+        spoiled=bool(now["clone_fault"]),
         later=_texts(now["later"]),
+        since=_texts(told["first"]) if told and new else (),
+        since_count=(_count(told["count"]) if told else None) if new else 0,
+        kept=_texts(now.get("kept")),
     )
+
+
+def _count(value: Plain) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _differences(row: Row) -> str | None:
@@ -185,7 +250,10 @@ def _changes(row: Row) -> tuple[Change, ...]:
         if moved:
             return moved
     kind = str(row["kind"])
-    return (Change(kind, path, "as the run left it", None if was == "absent" else "as it was before the run"),)
+    since = row.get("since")
+    untouched = isinstance(since, dict) and since["count"] == 0
+    now = "as the run left it" if untouched else "as it is now"
+    return (Change(kind, path, now, None if was == "absent" else "as it was before the run"),)
 
 
 def _text(value: Plain) -> str | None:

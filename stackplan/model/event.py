@@ -15,7 +15,7 @@ from stackplan.model.report import ActionReport, ConditionReport, NodeReport, Pl
 class RunStarted:
     """`host` is the controller's, `pid` its process there.
 
-    `variables` are those that have one value on all nodes, secrets as `***`.
+    `variables` are those that have one value on all nodes, secrets as `***`. `of` is the run that a rollback is of.
     """
 
     run: str
@@ -28,6 +28,7 @@ class RunStarted:
     host: str | None = None
     pid: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from stackplan.model.outcome import NodeOutcome
 
 
 class RunState(enum.Enum):
-    """`cut-off`: its controller ended without a word, so that it can be resumed."""
+    """`cut-off`: its controller ended without a word, so that it can be resumed, or a rollback be made again."""
 
     ENDED = "ended"
     RUNNING = "running"
@@ -18,7 +18,8 @@ class RunState(enum.Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
     """What is told of a run in a line. All but `run` and `state` may be missing of one that cannot be read; `why` then
-    says why. `stopped_at` are the steps at which nodes stopped, as far as that is known without reading everything.
+    says why. `of` is the run that a rollback takes back. `stopped_at` are the steps at which nodes stopped, as far as
+    that is known without reading everything.
     """
 
     run: str
@@ -35,3 +36,4 @@ class RunLine:
     operator: str | None = None
     host: str | None = None
     why: str | None = None
+    of: str | None = None

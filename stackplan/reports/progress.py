@@ -1,5 +1,7 @@
 """What happens, one line an occurrence, for logs and for terminals without a moving display; pure."""
 
+import re
+
 from stackplan.model.event import (
     Awaited,
     ConnectionDropped,
@@ -23,10 +25,13 @@ from stackplan.reports.safe import safe, safe_lines
 from stackplan.reports.wording import counted, node_word, step_sentence, step_word
 
 LINE = 160
+_HERE_DOCUMENT = re.compile(r"<<-?'?(\w+)'?$")
+# What most scripts begin with: blank lines, comments, and how the shell is to take errors.
+_TELLS_NOTHING = re.compile(r"\s*(#.*|set\s+[-+][\w\s]*(-o\s+\w+\s*)?)?$")
 
 
-def plain_line(event: Event) -> str | None:
-    """Return the line for `event`, or None for one that is not worth a line of its own."""
+def plain_line(event: Event, command: str = "apply") -> str | None:
+    """Return the line for `event` of a run of `command`, or None for one that is not worth a line of its own."""
     line: str | None
     match event:
         case RunStarted(run=run, command=command, playbook=playbook, nodes=nodes):
@@ -48,8 +53,8 @@ def plain_line(event: Event) -> str | None:
             # What stopped it at a step was told when the step ended.
             by_step = node_report.outcome is NodeOutcome.FAILED and node_report.stopped_at is not None
             message = None if by_step else node_report.message
-            why = f": {safe(message, LINE)}" if message else ""
-            line = f"{safe(node)}: {node_word(node_report, 'apply')}{why}"
+            why = f": {brief(message)}" if message else ""
+            line = f"{safe(node)}: {node_word(node_report, command)}{why}"
         case OutputSeen() | RunEnded():
             line = None
     return line
@@ -58,13 +63,13 @@ def plain_line(event: Event) -> str | None:
 def _beside_the_steps(event: ConnectionDropped | Reattached | Awaited | RestoreStarted) -> str:
     match event:
         case RestoreStarted(node=node, paths=paths):
-            return f"{safe(node)}: putting back {safe(', '.join(paths), LINE)}"
+            return f"{safe(node)}: putting back {brief(', '.join(paths))}"
         case ConnectionDropped(node=node, why=why):
-            return f"{safe(node)}: connection lost, reconnecting: {safe(why, LINE)}"
+            return f"{safe(node)}: connection lost, reconnecting: {brief(why)}"
         case Reattached(node=node):
             return f"{safe(node)}: connected again"
         case Awaited(node=node, what=what):
-            return f"{safe(node)}: waiting: {safe(what, LINE)}"
+            return f"{safe(node)}: waiting: {brief(what)}"
 
 
 def last_line(event: OutputSeen) -> str | None:
@@ -74,9 +79,20 @@ def last_line(event: OutputSeen) -> str | None:
 
 
 def first_line(command: str | None) -> str:
-    """Return the first line of a command, clipped to what fits a line."""
+    """Return the first line of a command that tells something, clipped to a line: of a script, one of its own."""
     lines = (command or "").strip().splitlines()
-    return safe(lines[0], LINE) if lines else ""
+    if len(lines) > 1 and (document := _HERE_DOCUMENT.search(lines[0])) is not None:
+        script = lines[1:-1] if lines[-1].strip() == document[1] else lines[1:]
+        lines = [line.strip() for line in script if not _TELLS_NOTHING.match(line)] or lines
+    return brief(lines[0]) if lines else ""
+
+
+def brief(text: str) -> str:
+    """Return `text` as one safe line, cut off behind a word where it is too long: the report has all of it."""
+    if len(text) <= LINE:
+        return safe(text)
+    head = text[:LINE]
+    return f"{safe(head.rpartition(' ')[0] or head)}…"
 
 
 def ended(step: StepReport) -> str:

@@ -24,9 +24,15 @@ def render_text(lines: Sequence[RunLine], left_out: int, *, width: int, colour: 
     told = table(HEADS, [_row(line) for line in lines], usable(width), paint)
     if left_out:
         told.append(paint(Style.FAINT, f"… and {counted(left_out, 'older run')}; `--all` shows them."))
-    if cut_off := [line.run for line in lines if line.state is RunState.CUT_OFF]:
+    cut_off = [line for line in lines if line.state is RunState.CUT_OFF]
+    if resumable := [line.run for line in cut_off if line.command != "rollback"]:
         told.append(
-            paint(Style.FAINT, f"`stackplan resume {safe(cut_off[0], 60)}` takes up a run that ended without a word.")
+            paint(Style.FAINT, f"`stackplan resume {safe(resumable[0], 60)}` takes up a run that ended without a word.")
+        )
+    if rollbacks := [line.of for line in cut_off if line.command == "rollback"]:
+        of = safe(rollbacks[0] or "RUN", 60)
+        told.append(
+            paint(Style.FAINT, f"`stackplan rollback {of}` brings a rollback to its end that ended without a word.")
         )
     return "\n".join(_painted(line, lines, paint) for line in told) + "\n"
 
@@ -106,4 +112,5 @@ def _document(line: RunLine) -> dict[str, object]:
         "operator": line.operator,
         "host": line.host,
         "why": line.why,
+        "of": line.of,
     }

@@ -115,7 +115,8 @@ def _apply_words(report: Report) -> str:
     said = [f"{_of(count, total)} {word}" for word, count in _ends(report.nodes, report.command).items()]
     stopped = any(node.outcome is NodeOutcome.FAILED for node in report.nodes)
     after = " Nothing after it ran." if stopped and len(said) == 1 and report.command != "rollback" else ""
-    proven = f" {_of(done, total)} done and proven." if done else ""
+    well = "put back" if report.command == "rollback" else "done"
+    proven = f" {_of(done, total)} {well} and proven." if done else ""
     return f"{'; '.join(said)}.{after}{proven}"
 
 
@@ -142,6 +143,11 @@ def _done_words(report: Report) -> str:
 def _rolled_back_words(counts: Counter[StepOutcome], nodes: str) -> str:
     left = counts[StepOutcome.SKIPPED]
     kept = f", {counted(left, 'step')} not" if left else ""
+    if already := counts[StepOutcome.SATISFIED]:
+        kept = f", {counted(already, 'step')} before already{kept}"
+    if already and not counts[StepOutcome.ROLLED_BACK]:
+        steps = counted(already, "step")
+        return f"Nothing to put back: {steps} taken back on {nodes} before, and proven to be so still."
     return f"Put back and proven on {nodes}: {counted(counts[StepOutcome.ROLLED_BACK], 'step')} taken back{kept}."
 
 

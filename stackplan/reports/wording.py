@@ -189,13 +189,14 @@ def change_text(change: Change) -> str:
     return f"{kind}{name} {safe(change.before, 120)} → {safe(change.after, 120)}"
 
 
+_OK_WORDS = {"plan": "nothing to do", "verify": "everything holds", "rollback": "put back and proven"}
 _FAILED_WORDS = {"verify": "not everything holds", "plan": "would stop", "rollback": "not taken back"}
 
 
 def node_word(node: NodeReport, command: str) -> str:
     """Return how a node ended, in the words of the command that was given."""
     if node.outcome is NodeOutcome.OK:
-        return {"plan": "nothing to do", "verify": "everything holds"}.get(command, NODE_WORDS[NodeOutcome.OK])
+        return _OK_WORDS.get(command, NODE_WORDS[NodeOutcome.OK])
     if node.outcome is NodeOutcome.FAILED:
         stopped = f"stopped at {safe(node.stopped_at, 80)}" if node.stopped_at else "stopped before the first step"
         return _FAILED_WORDS.get(command, stopped)

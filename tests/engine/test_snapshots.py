@@ -10,11 +10,11 @@ from stackplan.engine.perform import NodeAtWork, Run
 from stackplan.engine.recorder import Recorder
 from stackplan.engine.rollback import Acted, acted, node_report, step_reports, undo
 from stackplan.engine.snapshots import Protection, lacking, protect, room_query, shortage, snapshots_query
-from stackplan.engine.take_back import TakenBack, Thing, look, take_back
+from stackplan.engine.take_back import TakenBack, Thing, look, remedy, take_back
 from stackplan.model.change import Change
 from stackplan.model.event import StepEnded, StepStarted
 from stackplan.model.facts import Facts, Failed, Known, Origin
-from stackplan.model.job import Absent, Command, Ended, Exited, Job, Signalled
+from stackplan.model.job import Absent, Command, Ended, Exited, Job, NotStarted, Signalled
 from stackplan.model.kind import ACTIONS, CannotAct
 from stackplan.model.node import Node, NodeName
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
@@ -275,7 +275,8 @@ WRITTEN = Acted(ActionReport(kind="fill"), (VENV,))
 
 def test_a_run_that_is_taken_back_names_what_is_not():
     script = Acted(ActionReport(kind="run"))
-    steps, node = reported(TakenBack(things=(Thing(path=VENV.path, steps=("torch",)),)), torch=WRITTEN, script=script)
+    thing = Thing(path=VENV.path, steps=("torch",), changes=(CHANGE,))
+    steps, node = reported(TakenBack(things=(thing,)), torch=WRITTEN, script=script)
     assert steps == {"torch": StepOutcome.ROLLED_BACK, "script": StepOutcome.SKIPPED}
     assert node.outcome is NodeOutcome.OK
 
@@ -298,3 +299,72 @@ def test_a_snapshot_that_is_gone_proves_nothing_unless_nothing_was_changed(chang
 def test_a_step_that_wrote_two_things_is_taken_back_only_with_both():
     things = (Thing(path="/a", steps=("torch",)), Thing(path="/b", steps=("torch", "sglang"), why="no"))
     assert TakenBack(things=things).steps == frozenset()
+
+
+def test_what_was_put_back_before_is_told_as_such():
+    thing = Thing(path=VENV.path, steps=("torch",))
+    target = undone(torch=WRITTEN)
+    (report,) = step_reports(target, TakenBack(things=(thing,)))
+    assert (report.outcome, report.message) == (StepOutcome.SATISFIED, f"{VENV.path} as before the run, already")
+
+
+def test_a_snapshot_that_is_not_what_was_taken_is_not_said_to_be_what_it_was_nor_to_be_worth_another_try():
+    (thing,) = looked(row(clone_fault="x: another size")).things
+    assert thing.spoiled
+    taken = TakenBack(things=(thing,))
+    _, node = reported(taken, torch=WRITTEN)
+    assert "the snapshot, which is not what was taken, lies in " in node.message
+    assert "Trying again cannot help" in node.remedy
+    assert "tries again" in remedy(TakenBack(things=(replace(thing, spoiled=False),)), "R")
+
+
+@pytest.mark.parametrize(
+    ("since", "said", "now"),
+    [
+        ({"count": 0, "first": []}, None, "as the run left it"),
+        (
+            {"count": 3, "first": ["handfile is new"]},
+            "changed since the run: handfile is new; and 2 more",
+            "as it is now",
+        ),
+        (None, "whether it was changed since the run is not known", "as it is now"),
+    ],
+)
+def test_what_others_changed_since_is_named_and_never_called_as_the_run_left_it(since, said, now):
+    (thing,) = looked(row(since=since, packages_now=None)).things
+    assert thing.changed_since == said
+    assert thing.changes == (Change("environment", VENV.path, now, "as it was before the run"),)
+
+
+@dataclass
+class Failing(Restoring):
+    """Says something, and fails."""
+
+    said: bytes = b""
+    ending: object = Exited(1)
+
+    def carry_out(self, work, on_output):
+        on_output(self.said)
+        return self.ending
+
+
+@pytest.mark.parametrize(
+    ("said", "ending", "why"),
+    [
+        (f"{VENV.path} was not put back: /x: No space left on device; make room in /\n".encode(), Exited(1),
+         f"{VENV.path} was not put back: /x: No space left on device; make room in /"),
+        (b"", NotStarted("/s/spool: No space left on device"),
+         f"{VENV.path} was not put back: the action was not started: /s/spool: No space left on device"),
+        (b"", Signalled(9), f"{VENV.path} was not put back: ended by SIGKILL"),
+    ],
+)  # fmt: skip
+def test_why_something_was_not_put_back_is_told(said, ending, why):
+    query = snapshots_query("R", None, things=True)
+    node = NodeAtWork(
+        name="gpu-01",
+        attachment=Failing(ended=set(), said=said, ending=ending),
+        inquiry=inquiry({query: Known([row()])}),
+        run=Run(id="R", recorder=Recorder(Redactor(), None, None), clock=FakeClock(), stop=FakeStop(FakeClock())),
+    )
+    (thing,) = take_back("R", (None,), node, lambda _: None).things
+    assert thing.why == why
