@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Self
 
 from stackplan.engine.journal import check_run, goes_on, journal_path, read_head
-from stackplan.engine.runs import find_run
+from stackplan.engine.runs import find_run, run_line
 from stackplan.engine.state_folder import state_folder
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.event import Event, RunEnded, RunStarted
+from stackplan.reports.runs import names_text, time_text
+from stackplan.reports.safe import safe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,16 @@ class KeptRun:
         if self.damage is not None:
             raise Invalid([self.damage])
         return self
+
+
+def named(path: Path, run: str) -> str:
+    """Return the sentence that says which run a word such as `last` stands for."""
+    line = run_line(path, run)
+    if line.playbook is None:
+        return f"This is run {run}."
+    who = f"{safe(line.operator or '?', 40)} on {safe(line.host or '?', 40)}"
+    began = f"begun {time_text(line.started)} by {who}"
+    return f"This is run {run}: playbook {safe(line.playbook, 60)} on {names_text(line.nodes)}, {began}."
 
 
 def kept_run(word: str) -> KeptRun:
