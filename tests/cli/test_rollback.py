@@ -1,10 +1,12 @@
 """`stackplan rollback` on this machine as the node, by the real command line; and what it shows before it asks."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from stackplan.cli.rollback import _preview
+from stackplan.cli.rollback import _preview, _worth_asking
 from stackplan.connection.failure import NodeUnreachable
 from stackplan.engine.rollback import Acted, undo
 from stackplan.engine.take_back import TakenBack, Thing
@@ -160,3 +162,123 @@ def test_what_would_be_put_back_is_shown_before_it_is_asked():
         "gpu-02",
         "  ? cannot be asked: gone",
     ]
+
+
+COUNTED = """
+stackplan: 1
+name: p
+nodes: all
+steps:
+  - id: settings
+    file: {path: ~/settings.ini, content: "new"}
+    postconditions:
+      - file: {path: ~/settings.ini, content: {equals: "new"}}
+  - id: bad
+    on_failure: rollback
+    run: {script: "echo ran >>~/counter; exit 7"}
+    postconditions:
+      - file: {path: ~/never, exists: true}
+"""
+
+
+def cut_after(journal, event, *, count=1):
+    """Make a journal that of a controller which was killed right after it wrote its `count`-th such event."""
+    lines = journal.read_bytes().splitlines(keepends=True)
+    at = [index for index, line in enumerate(lines) if line.startswith(b'{"event":"%s"' % event.encode())]
+    journal.write_bytes(b"".join(lines[: at[count - 1] + 1]))
+
+
+def journal_of(environment, run):
+    return Path(environment["STACKPLAN_STATE"]) / "runs" / run / "events.jsonl"
+
+
+def in_a_line(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("last", [("StepEnded", 2), ("RestoreStarted", 1)])
+def test_a_failure_that_was_being_answered_is_answered_to_the_end_and_nothing_runs_again(
+    stackplan, applied, home, environment, last
+):
+    event, count = last
+    (home / "settings.ini").write_text("old")
+    run = applied(COUNTED, status=3)["run"]
+    cut_after(journal_of(environment, run), event, count=count)
+    if event == "RestoreStarted":
+        shown = in_a_line(stackplan("show", run).stdout)
+        assert "`bad` failed, and what run" in shown
+        assert "was being put back when the controller ended; how far is not known" in shown
+        assert f"`stackplan resume {run}` puts it back to the end" in shown
+    done = stackplan("resume", run, "--format", "json")
+    assert done.returncode == 3, done.stdout + done.stderr
+    (node,) = json.loads(done.stdout)["nodes"]
+    assert [step["outcome"] for step in node["steps"]] == ["rolled-back", "failed"]
+    assert node["message"].startswith("rolled back: ")
+    assert (home / "settings.ini").read_text() == "old"
+    assert (home / "counter").read_text() == "ran\n"
+    # It has ended as failed by now: another resume tries again.
+    assert stackplan("resume", run).returncode == 3
+    assert (home / "counter").read_text() == "ran\nran\n"
+
+
+def test_what_a_step_changed_is_told_the_other_way_round_once_it_is_taken_back(applied, home):
+    (home / "settings.ini").write_text("old")
+    (node,) = applied(COUNTED, status=3)["nodes"]
+    (change,) = node["steps"][0]["changes"]
+    assert (change["before"], change["after"]) == ("as the run left it", "as it was before the run")
+
+
+def test_a_rollback_that_was_cut_off_says_so_and_which_command_ends_it(stackplan, applied, home, environment):
+    (home / "settings.ini").write_text("old")
+    run = applied()["run"]
+    report = json.loads(stackplan("rollback", run, "--yes", "--format", "json").stdout)
+    cut_after(journal_of(environment, report["run"]), "RestoreStarted")
+    shown = in_a_line(stackplan("show", report["run"]).stdout)
+    assert "was being put back when the controller ended; how far is not known" in shown
+    assert f"`stackplan rollback {run}` puts it back to the end" in shown
+    assert "not reached" not in shown
+    listed = in_a_line(stackplan("runs").stdout)
+    assert f"`stackplan rollback {run}` brings a rollback to its end" in listed
+    assert "stackplan resume" not in listed
+    resumed = stackplan("resume", report["run"])
+    assert resumed.returncode == 2
+    assert "is a rollback, which is not resumed" in resumed.stderr
+    assert f"stackplan rollback {run}" in in_a_line(resumed.stderr)
+    assert "stackplan apply" not in resumed.stderr
+    again = stackplan("rollback", report["run"], "--yes")
+    assert f"`stackplan rollback {run}` brings it to its end" in in_a_line(again.stderr)
+    ended = stackplan("rollback", run, "--yes")
+    assert ended.returncode == 0
+    assert "Nothing to put back: 2 steps taken back on 1 node before" in in_a_line(ended.stdout)
+    assert "done and proven" not in ended.stderr
+    assert "put back and proven" in ended.stderr
+
+
+def test_what_was_edited_by_hand_since_is_named_and_kept(stackplan, applied, home):
+    run = applied()["run"]
+    (home / "settings.ini").write_text("edited by hand")
+    done = stackplan("rollback", run, "--yes", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (home / "settings.ini").exists()
+    (kept,) = home.glob(".settings.ini.stackplan-*-kept")
+    assert kept.read_text() == "edited by hand"
+    (node,) = json.loads(done.stdout)["nodes"]
+    assert str(kept) in node["message"]
+    assert "changed since the run" in node["steps"][0]["message"]
+    assert node["steps"][0]["changes"][0]["before"] == "as it is now"
+    assert not list(home.glob(".current.stackplan-*"))
+
+
+def test_what_changed_since_is_in_the_question():
+    identity = PlaybookIdentity(name="p", path="p.yaml", sha256="0" * 64)
+    done = {"torch": Acted(ActionReport(kind="python_packages"), ())}
+    thing = Thing(
+        path="/home/ops/ml-env", steps=("torch",), changes=(Change("package", "torch", "2", "1"),),
+        since=("handfile is new", "models is new"), since_count=3,
+    )  # fmt: skip
+    lines = _preview([undo(Node(name=NodeName("n")), identity, "R", done)], {"n": TakenBack(things=(thing,))})
+    assert "      changed since the run: handfile is new; models is new; and 1 more" in lines
+    assert any("is therefore kept" in line for line in lines)
+    assert _worth_asking({"n": TakenBack(things=(thing,))})
+    assert _worth_asking({"n": NodeUnreachable("gone", "look")})
+    assert not _worth_asking({"n": TakenBack(things=(replace(thing, why="it cannot be put back"),))})
