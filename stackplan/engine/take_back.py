@@ -156,10 +156,14 @@ def _with_reason(thing: Thing, said: str, endings: Collection[Ending]) -> Thing:
         return thing
     begins = (f"{bad}: ", f"{thing.path} is a folder")
     line = next((line for line in said.splitlines() if line.startswith(begins)), None)
-    ill = [ending for ending in endings if ending != Exited(0)]
+    ill = [ending for ending in endings if not _went_well(ending)]
     last = said.strip().rpartition("\n")[2]
     why = line or (f"{bad}: {last or ending_text(ill[0])}" if ill else bad)
     return replace(thing, why=why)
+
+
+def _went_well(ending: Ending) -> bool:
+    return isinstance(ending, Exited) and ending.code == 0
 
 
 def _unused(step: str, node: NodeAtWork) -> str:
@@ -170,7 +174,7 @@ def _unused(step: str, node: NodeAtWork) -> str:
 
 def _trouble(endings: Collection[Ending], done: TakenBack, said: str) -> str | None:
     """Return what the node's own word adds: a thing can look as it was and not be what its RECORDs say."""
-    bad = [ending for ending in endings if ending != Exited(0)]
+    bad = [ending for ending in endings if not _went_well(ending)]
     if not bad or any(it.why is not None for it in done.things):
         return None
     last = said.strip().rpartition("\n")[2]
