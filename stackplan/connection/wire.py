@@ -112,7 +112,7 @@ def ending(told: Any) -> Ending:  # noqa: PLR0911 - one line an ending
     """Return how a job ended. Raise ReplyInvalid."""
     try:
         if "exited" in told:
-            return Exited(int(told["exited"]))
+            return Exited(int(told["exited"]), tuple(str(it) for it in told.get("left") or ()))
         if "signalled" in told:
             return Signalled(int(told["signalled"]))
         if "timed_out" in told:

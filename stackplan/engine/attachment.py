@@ -164,7 +164,7 @@ class Attachment:
             return call()
         except ConnectionFailure as error:
             if job is None or not job.ends_boot or isinstance(error, _FINAL):
-                return Lost(str(error))
+                return Lost(str(error), broken=isinstance(error, LockBroken))
             return Lost(f"the node did not come back from its restart within {duration_text(job.timeout_s)}: {error}")
         finally:
             with self._guard:

@@ -16,7 +16,7 @@ from stackplan.engine.recollection import as_recalled, recall, remember
 from stackplan.engine.snapshots import protect, release
 from stackplan.engine.wording import lost_text, stop_text, undeclared_no_op_text
 from stackplan.model.change import Change
-from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Facts, Query
 from stackplan.model.job import Ending, Exited, Signalled, TimedOut
 from stackplan.model.kind import CannotAct, Evidence
@@ -159,7 +159,8 @@ class LiveStep:
         protection = self.node.protection(self.step.id)
         if protection.not_begun(after.facts, performance.ending):
             return self._not_begun(performance, before, after)
-        if isinstance(performance.ending, (Exited, Signalled, TimedOut)) and performance.ending != Exited(0):
+        ending = performance.ending
+        if isinstance(ending, (Signalled, TimedOut)) or (isinstance(ending, Exited) and ending.code != 0):
             # The job did not come to its last stage, which drops the snapshots of what did not change.
             release(protection, self.node.name, performance.action.attempts, self.node.attachment)
         outcome, reason = judge(
@@ -174,7 +175,7 @@ class LiveStep:
             action=performance.action,
             duration_s=performance.duration_s,
             changes=after.changes,
-            diagnoses=protection.warnings(after.facts),
+            diagnoses=(*protection.warnings(after.facts), *self._left_behind(performance.ending)),
         )
         if reason is None:
             return report
@@ -187,6 +188,20 @@ class LiveStep:
             if reason is Reason.NO_OP and not self.step.action.predicts
             else stop_text(reason, performance.ending, culprits, broken),
             diagnoses=(*self._diagnose(performance, before, after, reason), *report.diagnoses),
+        )
+
+    def _left_behind(self, ending: Ending | None) -> tuple[Diagnosis, ...]:
+        """Return the note on what an action that ended has left running on the node."""
+        if not isinstance(ending, Exited) or not ending.left:
+            return ()
+        return (
+            Diagnosis(
+                severity=Severity.NOTE,
+                summary=f"the action ended and left running: {', '.join(ending.left)}",
+                step=self.step.id,
+                at=self.step.step.action.at,
+                remedy="nothing holds the node for it, and `unlock` does not end it; let a service run what is to stay",
+            ),
         )
 
     def _not_begun(self, performance: Performance, before: Before, after: After) -> StepReport:

@@ -66,7 +66,8 @@ def lost_text(ending: Ending | None, why: str, command: str | None, since: str |
     if isinstance(ending, Lost):
         first = (command or "").strip().partition("\n")[0][:_COMMAND]
         running = f"`{first}` was started" if first else "the action was started"
-        return f"how it ended is not known: {ending.why}; {running} at {since} and may still be running there"
+        now = "was ended with that" if ending.broken else "may still be running there"
+        return f"how it ended is not known: {ending.why}; {running} at {since} and {now}"
     return f"what it left is not known: {why}; the action itself had come to its end ({ending_text(ending)})"
 
 

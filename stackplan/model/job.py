@@ -71,7 +71,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
+    """`left` names what it had started and what still ran when it was over: daemons, on purpose or not."""
+
     code: int
+    left: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,13 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """How it ended is not known: the connection did not come back in time, or the supervisor died without a word."""
+    """How it ended is not known: the connection did not come back in time, or the supervisor died without a word.
+
+    `broken`: somebody broke the lock of the run, and ended what ran under it.
+    """
 
     why: str
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,18 @@ class Supervisor:
             ending = self._run_stage(number, {**stage, "environment": self._request.get("environment") or {}})
             if ending != {"exited": 0}:
                 break
+        if "exited" in ending and (left := self._left_behind()):
+            ending["left"] = left
         return ending
+
+    def _left_behind(self) -> list[str]:
+        """Return what lives on of the job and is not about to end: what was there a moment ago, too."""
+        before = self._tree()
+        if not before:
+            return []
+        select.select([], [], [], QUIET_S)
+        self._reap()
+        return _named({pid: name for pid, name in self._tree().items() if pid in before})
 
     def _run_stage(self, number: int, stage: dict[str, Any]) -> dict[str, Any]:
         reader, writer = os.pipe()
@@ -311,10 +322,7 @@ class Supervisor:
             self._force({"interrupted": True}, self._tree(), self._grace())
         elif self._forced is None and self._deadline is not None and now >= self._deadline:
             tree = self._tree()
-            killed = [f"{name} ({pid})" for pid, name in sorted(tree.items())]
-            if len(killed) > MOST_NAMES:
-                killed = [*killed[:MOST_NAMES], f"and {len(killed) - MOST_NAMES} more"]
-            self._force({"timed_out": self._timeout_s, "killed": killed}, tree, GRACE_S)
+            self._force({"timed_out": self._timeout_s, "killed": _named(tree)}, tree, GRACE_S)
         elif self._forced is not None and now >= self._kill_at:
             send(self._tree(), signal.SIGKILL, self._user)
             self._kill_at = now + 0.5
@@ -347,6 +355,12 @@ class Supervisor:
         if self._forced is not None:
             return not self._tree() or time.monotonic() > self._surrender_at
         return child in self._statuses and silent
+
+
+def _named(processes: dict[int, str]) -> list[str]:
+    """Return processes as people read them, and of many how many there are."""
+    names = [f"{name} ({pid})" for pid, name in sorted(processes.items())]
+    return names if len(names) <= MOST_NAMES else [*names[:MOST_NAMES], f"and {len(names) - MOST_NAMES} more"]
 
 
 def _ending_of(status: int) -> dict[str, Any]:

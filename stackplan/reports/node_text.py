@@ -6,6 +6,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
+from stackplan.model.diagnosis import Severity
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import ConditionReport, NodeReport, StepReport
 from stackplan.model.verdict import Status
@@ -156,7 +157,7 @@ def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
         phases = {Phase.PRE}
     else:
         phases = {Phase.PRE, Phase.POST}
-        if step.reason in UNPROVEN and not step.diagnoses:
+        if step.reason in UNPROVEN and all(it.severity is Severity.NOTE for it in step.diagnoses):
             said = output_lines(step.action, 3, width, paint)
             lines += ["", *said] if said else []
     if step.changes:

@@ -1,14 +1,17 @@
 """The life of a step and of a node, on fake nodes."""
 
+from dataclasses import replace
+
 import pytest
 
-from stackplan.connection.failure import ConnectionLost, NodeProgramFailed, NodeUnreachable
+from stackplan.connection.failure import ConnectionLost, LockBroken, NodeProgramFailed, NodeUnreachable
 from stackplan.model.change import Change
 from stackplan.model.condition import Recheck
+from stackplan.model.diagnosis import Severity
 from stackplan.model.event import ConnectionDropped, NodeProven, OutputSeen, Reattached, StepEnded, StepStarted
 from stackplan.model.facts import Known, Unknown
 from stackplan.model.job import Exited, Interrupted, Lost, NotStarted, Signalled, TimedOut
-from stackplan.model.outcome import NodeOutcome, Reason
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.secret import Redactor
 from stackplan.model.verdict import Status
 from tests.engine.world import World, bound, condition, sets, step
@@ -401,6 +404,32 @@ def test_a_connection_that_does_not_come_back_while_a_job_runs_is_lost(stage):
     assert last(node).conditions[0].status is Status.UNKNOWN
     assert 60 < run.clock.seconds < 300
     assert outcomes(node) == {"torch": "failed", "sglang": "not-reached"}
+
+
+def test_what_ran_when_the_lock_was_broken_is_not_said_to_run_on(stage):
+    run = stage(gpu=World({"torch": "old"}, {"torch": sets()("torch")}))
+
+    def fault(word):
+        if word == "watch":
+            run.refusals["gpu"] = [LockBroken("eve on bench")]
+            raise ConnectionLost("cut")
+
+    run.faults["gpu"] = fault
+    (node,) = run.play(bound(step("torch"))).nodes
+    assert (node.outcome, node.reason) == (NodeOutcome.LOST, Reason.LOST)
+    assert "was broken by eve on bench" in last(node).message
+    assert last(node).message.endswith("`set torch` was started at 2026-12-01T03:10:22.000Z and was ended with that")
+
+
+def test_what_an_action_leaves_running_is_a_note_of_its_step(stage):
+    def leaves(world):
+        return replace(sets()("torch")(world), left=("sleep (7)", "sh (9)"))
+
+    (node,) = stage(gpu=World({"torch": "old"}, {"torch": leaves})).play(bound(step("torch"))).nodes
+    (found,) = node.steps
+    (note,) = found.diagnoses
+    assert (note.severity, note.summary) == (Severity.NOTE, "the action ended and left running: sleep (7), sh (9)")
+    assert found.outcome is StepOutcome.CHANGED
 
 
 def test_a_connection_that_is_cut_for_good_after_the_action_leaves_it_unproven(stage):

@@ -226,8 +226,11 @@ def test_a_daemon_that_a_step_leaves_behind_does_not_hold_it_up(
     session: Session, names: Iterator[str], tmp_path: Path
 ) -> None:
     script = f"setsid sleep 600 & echo $! > {tmp_path}/pid; echo started"
-    assert run(session, next(names), shell(script)) == (Exited(0), b"started\n")
+    ending, output = run(session, next(names), shell(script))
     daemon = int((tmp_path / "pid").read_text())
+    assert isinstance(ending, Exited)
+    assert (ending.code, output) == (0, b"started\n")
+    assert ending.left == (f"sleep ({daemon})",), "it is said what stays"
     assert alive(daemon)
     os.kill(daemon, signal.SIGKILL)
 
