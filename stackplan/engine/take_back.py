@@ -29,7 +29,8 @@ class Thing:
 
     `clone` is where what it was still lies, None where that was put back or there was nothing; `spoiled`: it is no
     longer what was taken. `since` are changes that no run made, by the node's words, and `since_count` how many there
-    are, None where that is not known; `kept` is where lies what was replaced and is kept for that.
+    are, None where that is not known; `kept` is where lies what was replaced and is kept for that. `full` is a folder
+    of the node in which there is no room.
     """
 
     path: str
@@ -42,6 +43,7 @@ class Thing:
     since: tuple[str, ...] = ()
     since_count: int | None = 0
     kept: tuple[str, ...] = ()
+    full: str | None = None
 
     @property
     def changed_since(self) -> str | None:
@@ -159,6 +161,8 @@ def _with_reason(thing: Thing, said: str, endings: Collection[Ending]) -> Thing:
     ill = [ending for ending in endings if not _went_well(ending)]
     last = said.strip().rpartition("\n")[2]
     why = line or (f"{bad}: {last or ending_text(ill[0])}" if ill else bad)
+    if thing.full is not None and "make room" not in why:
+        why += f"; there is no room in {thing.full}: make some, and put it back again"
     return replace(thing, why=why)
 
 
@@ -225,6 +229,7 @@ def _thing(before: Row, now: Row, *, restored: bool) -> Thing:
         since=_texts(told["first"]) if told and new else (),
         since_count=(_count(told["count"]) if told else None) if new else 0,
         kept=_texts(now.get("kept")),
+        full=_text(now.get("full")),
     )
 
 

@@ -349,21 +349,24 @@ class Failing(Restoring):
 
 
 @pytest.mark.parametrize(
-    ("said", "ending", "why"),
+    ("said", "ending", "full", "why"),
     [
-        (f"{VENV.path} was not put back: /x: No space left on device; make room in /\n".encode(), Exited(1),
+        (f"{VENV.path} was not put back: /x: No space left on device; make room in /\n".encode(), Exited(1), None,
          f"{VENV.path} was not put back: /x: No space left on device; make room in /"),
-        (b"", NotStarted("/s/spool: No space left on device"),
+        (b"", NotStarted("/s/spool: No space left on device"), None,
          f"{VENV.path} was not put back: the action was not started: /s/spool: No space left on device"),
-        (b"", Signalled(9), f"{VENV.path} was not put back: ended by SIGKILL"),
+        (b"", Signalled(9), None, f"{VENV.path} was not put back: ended by SIGKILL"),
+        (b"", Exited(1), "/home/ops",
+         f"{VENV.path} was not put back: exit status 1; there is no room in /home/ops: make some, "
+         "and put it back again"),
     ],
 )  # fmt: skip
-def test_why_something_was_not_put_back_is_told(said, ending, why):
+def test_why_something_was_not_put_back_is_told(said, ending, full, why):
     query = snapshots_query("R", None, things=True)
     node = NodeAtWork(
         name="gpu-01",
         attachment=Failing(ended=set(), said=said, ending=ending),
-        inquiry=inquiry({query: Known([row()])}),
+        inquiry=inquiry({query: Known([row(full=full)])}),
         run=Run(id="R", recorder=Recorder(Redactor(), None, None), clock=FakeClock(), stop=FakeStop(FakeClock())),
     )
     (thing,) = take_back("R", (None,), node, lambda _: None).things

@@ -548,3 +548,10 @@ def test_what_people_edit_in_place_is_copied_and_its_snapshot_stays_good(state, 
     assert told_of()["clone_fault"] is None
     restoration.restore(made)
     assert tree(venv) == before
+
+
+def test_a_full_disk_is_told_with_the_snapshot(state, venv, monkeypatch):
+    taken(state, venv)
+    assert told_of()["full"] is None
+    monkeypatch.setattr(snapshots, "NO_ROOM", 1 << 80)
+    assert told_of()["full"] == str(venv.parent)

@@ -3,10 +3,13 @@
 Asked with `{"run", "things": bool}`. Shape: a list, for each thing `{"run", "path", "kind", "complete", "was":
 "environment|file|link|absent", "way", "clone", "taken", "files", "steps": [], "restored", "clone_fault": null | "…",
 "later": [runs that took a snapshot of it afterwards], "packages": {name: version} | null, "packages_now":
-{…} | null, "differences": {"count", "first": []} | null, "since": {"count", "first": []} | null, "kept": [paths]}`.
+{…} | null, "differences": {"count", "first": []} | null, "since": {"count", "first": []} | null, "kept": [paths],
+"full": "folder" | null}`.
+
 `differences` is told with `things` alone: in what the thing differs now from what it was. An environment is compared
 entry by entry, and the contents of small files are read. `since`, likewise: in what it differs from what the run and
-later ones left of it, null where that is not known; `kept` is where lies what was replaced and is kept for that.
+later ones left of it, null where that is not known; `kept` is where lies what was replaced and is kept for that. `full`
+is a folder in which putting back may need room, and in which there is none.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from stackplan.node.left import changed_since
 from stackplan.node.snapshot import ENVIRONMENT, Refused, Snapshot, all_snapshots, packages, state_of_node
 
 SHOWN = 5
+# Less than what a command and its output take.
+NO_ROOM = 64 * 1024
 
 
 def answer(arguments: dict[str, Any], context: Context) -> list[dict[str, Any]]:
@@ -47,6 +52,7 @@ def _about(snapshot: Snapshot, every: list[Snapshot], *, things: bool) -> dict[s
         "clone_fault": None,
         "since": None,
         "kept": snapshot.kept(),
+        "full": _full(snapshot),
     }
     for key in ("was", "way", "clone", "taken", "files", "packages"):
         about[key] = None if told is None else told.get(key)
@@ -78,6 +84,18 @@ def _differences(snapshot: Snapshot, told: dict[str, Any]) -> dict[str, Any]:
         marked = [entry for entry in snapshot.entries() if entry[manifest.MARK] is not None]
         lines = manifest.contents_differ(snapshot.path, marked, {})
     return _brief(lines)
+
+
+def _full(snapshot: Snapshot) -> str | None:
+    """Return a folder without room: on a full disk a command cannot even say what it lacks."""
+    for folder in (os.path.dirname(snapshot.path), snapshot.state):
+        try:
+            room = os.statvfs(folder)
+        except OSError:
+            continue
+        if room.f_bavail * room.f_frsize < NO_ROOM:
+            return folder
+    return None
 
 
 def _brief(lines: list[str]) -> dict[str, Any]:
