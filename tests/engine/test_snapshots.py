@@ -357,8 +357,8 @@ class Failing(Restoring):
          f"{VENV.path} was not put back: the action was not started: /s/spool: No space left on device"),
         (b"", Signalled(9), None, f"{VENV.path} was not put back: ended by SIGKILL"),
         (b"", Exited(1), "/home/ops",
-         f"{VENV.path} was not put back: exit status 1; there is no room in /home/ops: make some, "
-         "and put it back again"),
+         (f"{VENV.path} was not put back: exit status 1; there is no room in /home/ops: make some, "
+         "and put it back again")),
     ],
 )  # fmt: skip
 def test_why_something_was_not_put_back_is_told(said, ending, full, why):
