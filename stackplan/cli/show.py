@@ -45,7 +45,8 @@ def command(run: str, step: str | None, node: str | None, form: str, *, followin
 def _show_report(kept: KeptRun, form: str) -> None:
     report = fold(kept.events, kept.warnings, going_on=kept.going_on)
     end(report, form)
-    if kept.damage is None and not kept.going_on and report.ended is None:
+    # A rollback is done again rather than resumed: its nodes name the command.
+    if report.command != "rollback" and kept.damage is None and not kept.going_on and report.ended is None:
         say(f"The controller of this run ended without a word; `stackplan resume {kept.run}` takes it up again.")
     if kept.going_on:
         say(f"This run goes on; `stackplan show {kept.run} --follow` stays with it.")
