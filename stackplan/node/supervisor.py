@@ -6,6 +6,7 @@ Nothing that happens to the connection, to the program that started it or to the
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -21,7 +22,8 @@ from stackplan.node.identity import NoSuchUser, become, forget_signals, other, s
 from stackplan.node.mask import Mask
 from stackplan.node.obstacle import obstacle
 from stackplan.node.processes import adopt_orphans, descendants, send
-from stackplan.node.spool import OutputWriter, Spool, boot_id
+from stackplan.node.reserve import give_up
+from stackplan.node.spool import OutputWriter, Spool, boot_id, state_folder
 from stackplan.node.stage import in_memory, perform
 
 GRACE_S = 10.0
@@ -49,7 +51,7 @@ def start(request: dict[str, Any], held: list[int]) -> dict[str, Any]:
         user = other(request.get("user"))
         _check_sudo(user)
         _check_boot(spool, request.get("ends_boot"))
-        alive = spool.make(_public(request))
+        alive = _make(spool, _public(request))
     except NoSuchUser as error:
         raise CannotStart(str(error)) from error
     except OSError as error:
@@ -61,6 +63,17 @@ def start(request: dict[str, Any], held: list[int]) -> dict[str, Any]:
         finally:
             os.close(alive)
     return {"pid": _await_pid(spool), "spool": spool.path}
+
+
+def _make(spool: Spool, job: dict[str, Any]) -> int | None:
+    """Make the spool; for what is put back, on a full disk, in the room that was set aside for that. Raise OSError."""
+    try:
+        return spool.make(job)
+    except OSError as error:
+        restores = any(stage.get("task") == "restore" for stage in job["stages"])
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not restores or not give_up(state_folder()):
+            raise
+        return spool.make(job)
 
 
 def _public(request: dict[str, Any]) -> dict[str, Any]:

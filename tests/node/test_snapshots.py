@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from stackplan.node import clone, left, restoration, snapshot
+from stackplan.node import clone, left, reserve, restoration, snapshot, supervisor
 from stackplan.node.context import Context
 from stackplan.node.queries import snapshot_room, snapshots
 from stackplan.node.snapshot import ENVIRONMENT, FILE, Refused, Snapshot, all_snapshots, prune
+from stackplan.node.spool import Spool
 from stackplan.node.tasks import release, restore
 from stackplan.node.tasks import snapshot as snapshot_task
 
@@ -555,3 +556,24 @@ def test_a_full_disk_is_told_with_the_snapshot(state, venv, monkeypatch):
     assert told_of()["full"] is None
     monkeypatch.setattr(snapshots, "NO_ROOM", 1 << 80)
     assert told_of()["full"] == str(venv.parent)
+
+
+def test_taking_back_begins_on_a_full_disk_in_the_room_that_was_set_aside(state, venv, monkeypatch):
+    things = [{"kind": ENVIRONMENT, "path": str(venv)}]
+    assert snapshot_task.perform({"state": state, "run": "R1", "step": "torch", "things": things}) == 0
+    reserved = Path(state, "reserve")
+    assert reserved.stat().st_size == reserve.SIZE
+    made = []
+
+    def make(job):
+        if reserved.exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "spool")
+        made.append(job)
+
+    spool = Spool("R1.node._restore0.1")
+    monkeypatch.setattr(spool, "make", make)
+    with pytest.raises(OSError, match="No space left"):
+        supervisor._make(spool, {"stages": [{"argv": ["sh"]}]})
+    assert reserved.exists()
+    supervisor._make(spool, {"stages": [{"task": "restore"}]})
+    assert len(made) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackplan.node.reserve import set_aside
 from stackplan.node.restoration import restore
 from stackplan.node.snapshot import Refused, Snapshot, held, place, prune
 
@@ -20,6 +21,7 @@ def perform(arguments: dict[str, Any]) -> int:
         try:
             with held(state):
                 _take(Snapshot(state, run, thing["kind"], path), arguments["step"])
+                set_aside(state)
         except Refused as error:
             print(f"no snapshot can be taken: {error}", flush=True)
             return 1
