@@ -105,6 +105,29 @@ def test_a_run_is_taken_back_afterwards_and_proven(site):
     assert rolled_back(site, done.report["run"]).outcomes()["torch"] == "satisfied"
 
 
+def test_what_people_did_in_the_environment_since_is_named_and_kept(site):
+    (node,) = site.nodes.values()
+    venv = node.sandbox.home / "ml-env"
+    before = tree(venv)
+    done = site.apply(site.playbook(BREAKS.replace(">=99", ">=0")), check=0)
+    (venv / "models").mkdir()
+    (venv / "models/weights").write_text("precious")
+    # In place: a text is copied, so that the snapshot stays what it is.
+    module = next(venv.glob("lib/python*/site-packages/torch/__init__.py"))
+    with module.open("a") as file:
+        file.write("# by hand")
+    outcome = rolled_back(site, done.report["run"])
+    assert tree(venv) == before
+    (kept,) = [path for path in strays(node) if path.name.endswith("-kept")]
+    assert (kept / "models/weights").read_text() == "precious"
+    assert (kept / module.relative_to(venv)).read_text().endswith("# by hand")
+    assert kept.name in outcome.node["message"]
+    said = outcome.step("torch")["message"]
+    assert "changed since the run: " in said
+    assert all(name in said for name in ("models is new", "models/weights is new", "__init__.py: another size"))
+    assert outcome.step("settings")["message"].endswith("as before the run")
+
+
 def test_what_changed_since_cannot_be_proven_and_says_so_first(site):
     (node,) = site.nodes.values()
     done = site.apply(site.playbook(BREAKS.replace(">=99", ">=0")), check=0)
