@@ -51,7 +51,8 @@ def test_verify_of_25_conditions_is_one_connection_and_one_command(proxied):
     assert (proxy.connections, node.logins, node.commands) == (1, 1, 1)
 
 
-def test_verify_of_25_conditions_is_two_round_trips(proxied, monkeypatch):
+@pytest.mark.parametrize(("command", "round_trips"), [("verify", 2), ("plan", 3)])
+def test_25_conditions_are_two_round_trips_and_who_holds_the_node_a_third(proxied, monkeypatch, command, round_trips):
     site, _ = proxied
     counted = []
     close = Session.close
@@ -66,5 +67,5 @@ def test_verify_of_25_conditions_is_two_round_trips(proxied, monkeypatch):
     from stackplan.cli.main import main  # noqa: PLC0415 - after the environment is set
 
     with pytest.raises(SystemExit, match=r"^0$"):
-        main(["verify", os.fspath(site.playbook(five_steps())), "-i", os.fspath(site.inventory), "--format", "json"])
-    assert counted == [(1, 2)]
+        main([command, os.fspath(site.playbook(five_steps())), "-i", os.fspath(site.inventory), "--format", "json"])
+    assert counted == [(1, round_trips)]
