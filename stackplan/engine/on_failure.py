@@ -119,7 +119,7 @@ def _left(
 
 def _kept(taken: TakenBack) -> str:
     paths = [path for it in taken.things for path in it.kept]
-    return f"; what may have changed since the run is kept in {', '.join(paths)}" if paths else ""
+    return f"; what may have changed since the run wrote it is kept in {', '.join(paths)}" if paths else ""
 
 
 def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], ...], run: str) -> NodeReport:

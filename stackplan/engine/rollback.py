@@ -179,7 +179,7 @@ def _as_before(things: Sequence[Thing]) -> str:
 
 def _was(thing: Thing) -> str:
     if thing.since_count is None:
-        return "perhaps changed since the run"
+        return "perhaps changed since the run wrote it"
     return thing.changed_since or ""
 
 
@@ -200,8 +200,8 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
     failed = next((step for step in steps if step.outcome is StepOutcome.FAILED), None)
     if taken.proven and failed is None:
         message = None if taken.things else f"run {target.of} left nothing here that could be taken back"
-        if any(it.kept for it in taken.things):
-            message = f"what had changed since the run is kept: {', '.join(p for it in taken.things for p in it.kept)}"
+        if kept := [path for it in taken.things for path in it.kept]:
+            message = f"what had changed since the run wrote it is kept: {', '.join(kept)}"
         return NodeReport(node=name, outcome=NodeOutcome.OK, message=message)
     why = "; ".join(taken.faults) or (failed.message if failed is not None else "")
     return NodeReport(

@@ -49,12 +49,12 @@ class Thing:
     def changed_since(self) -> str | None:
         """What is to be said of changes that no run made, None where there are none."""
         if self.since_count is None:
-            return "whether it was changed since the run is not known"
+            return "whether it was changed since the run wrote it is not known"
         if not self.since_count:
             return None
         more = self.since_count - len(self.since)
         names = "; ".join(self.since) + (f"; and {more} more" if more > 0 else "")
-        return f"changed since the run: {names}"
+        return f"changed since the run wrote it: {names}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

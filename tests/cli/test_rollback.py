@@ -264,7 +264,7 @@ def test_what_was_edited_by_hand_since_is_named_and_kept(stackplan, applied, hom
     assert kept.read_text() == "edited by hand"
     (node,) = json.loads(done.stdout)["nodes"]
     assert str(kept) in node["message"]
-    assert "changed since the run" in node["steps"][0]["message"]
+    assert "changed since the run wrote it" in node["steps"][0]["message"]
     assert node["steps"][0]["changes"][0]["before"] == "as it is now"
     assert not list(home.glob(".current.stackplan-*"))
 
@@ -277,7 +277,7 @@ def test_what_changed_since_is_in_the_question():
         since=("handfile is new", "models is new"), since_count=3,
     )  # fmt: skip
     lines = _preview([undo(Node(name=NodeName("n")), identity, "R", done)], {"n": TakenBack(things=(thing,))})
-    assert "      changed since the run: handfile is new; models is new; and 1 more" in lines
+    assert "      changed since the run wrote it: handfile is new; models is new; and 1 more" in lines
     assert any("is therefore kept" in line for line in lines)
     assert _worth_asking({"n": TakenBack(things=(thing,))})
     assert _worth_asking({"n": NodeUnreachable("gone", "look")})

@@ -324,10 +324,10 @@ def test_a_snapshot_that_is_not_what_was_taken_is_not_said_to_be_what_it_was_nor
         ({"count": 0, "first": []}, None, "as the run left it"),
         (
             {"count": 3, "first": ["handfile is new"]},
-            "changed since the run: handfile is new; and 2 more",
+            "changed since the run wrote it: handfile is new; and 2 more",
             "as it is now",
         ),
-        (None, "whether it was changed since the run is not known", "as it is now"),
+        (None, "whether it was changed since the run wrote it is not known", "as it is now"),
     ],
 )
 def test_what_others_changed_since_is_named_and_never_called_as_the_run_left_it(since, said, now):

@@ -123,7 +123,7 @@ def test_what_people_did_in_the_environment_since_is_named_and_kept(site):
     assert (kept / module.relative_to(venv)).read_text().endswith("# by hand")
     assert kept.name in outcome.node["message"]
     said = outcome.step("torch")["message"]
-    assert "changed since the run: " in said
+    assert "changed since the run wrote it: " in said
     assert all(name in said for name in ("models is new", "models/weights is new", "__init__.py: another size"))
     assert outcome.step("settings")["message"].endswith("as before the run")
 
