@@ -191,7 +191,10 @@ def test_an_action_that_outlives_its_supervisor_keeps_other_runs_out(
         "the action of step `torch` of run 4f2a still runs on the node, although its supervisor was killed: "
         f"sh ({action})"
     )
-    assert failure.value.remedy == f"wait until it has ended, or end it: `stackplan unlock`, or on the node `kill {action}`"
+    assert (
+        failure.value.remedy
+        == f"wait until it has ended, or end it: `stackplan unlock`, or on the node `kill {action}`"
+    )
     # The run itself may come back to say that its job is lost.
     third = open_session()
     third.lock(MINE)
