@@ -58,7 +58,8 @@ def repository(project, environment):
     (project / "inventory.yaml").write_text("stackplan: 1\ngroups: {all_of_them: {nodes: {gpu-01: }}}\n")
     (project / "facts").mkdir()
     (project / "facts/gpu-01.json").write_text(
-        '{"format": "stackplan.facts/1", "node": "gpu-01", "taken": "x", "answers": [{"query": {"kind": "nvcc", '
+        '{"format": "stackplan.facts/1", "node": "gpu-01", "taken": "2026-12-01T08:30:00Z", '
+        '"answers": [{"query": {"kind": "nvcc", '
         '"arguments": {"prefix": "/usr/local/cuda-13.0"}, "user": null}, "answer": {"known": {"path": "/x", '
         '"exists": true, "leads_to": null, "release": "12.8", "version": "12.8.1"}}}]}'
     )

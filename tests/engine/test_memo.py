@@ -160,7 +160,9 @@ def fleet(tmp_path, monkeypatch):
     for number in range(NODES):
         answers = {value_query(name): Known(value) for name, value in ({"free": str(number)} | values).items()}
         dry_runs = {dry_run(name): Known({name: "new"}) for name in STEPS}
-        write(tmp_path, Facts(f"n{number}", Origin.RECORDED, "then", answers | dry_runs), SURVEY.redactor)
+        write(
+            tmp_path, Facts(f"n{number}", Origin.RECORDED, "2026-12-01T08:30:00Z", answers | dry_runs), SURVEY.redactor
+        )
     return book, tmp_path, count
 
 

@@ -94,7 +94,7 @@ def test_facts_match_their_schema(tmp_path, request):
         Query("b", {}, "root"): Unknown("?"),
         Query("c", {}): Failed("no", "e"),
     }
-    data = json.loads(write(tmp_path, Facts("n", Origin.LIVE, "t", answers), Redactor()).read_text())
+    data = json.loads(write(tmp_path, Facts("n", Origin.LIVE, "2026-12-01T08:30:00Z", answers), Redactor()).read_text())
     jsonschema.Draft202012Validator(schema).validate(data)
     assert decode(data).answers == answers
 
@@ -103,13 +103,18 @@ def test_no_secret_is_recorded(tmp_path):
     asked = Query("command", {"environment": {"TOKEN": Secret("hunter2secret")}})
     told = Query("value", {"name": "torch"})
     answers = {asked: Known("x"), told: Known(["it says hunter2secret"])}
-    path = write(tmp_path, Facts("n", Origin.LIVE, "t", answers), Redactor(frozenset({"hunter2secret"})))
+    path = write(
+        tmp_path, Facts("n", Origin.LIVE, "2026-12-01T08:30:00Z", answers), Redactor(frozenset({"hunter2secret"}))
+    )
     assert "hunter2secret" not in path.read_text()
-    facts = read_folder(tmp_path)["n"]
-    assert facts.answers == {told: Known(["it says ***"])}
-    assert "secret" in recorded_answers(facts, [asked])[asked].why
+    found = read_folder(tmp_path)["n"]
+    assert found.answers == {told: Known(["it says ***"])}
+    assert "secret" in recorded_answers(found, [asked])[asked].why
     # The negative control: it is the redactor that hides it.
-    assert "hunter2secret" in write(tmp_path, Facts("n", Origin.LIVE, "t", answers), Redactor()).read_text()
+    assert (
+        "hunter2secret"
+        in write(tmp_path, Facts("n", Origin.LIVE, "2026-12-01T08:30:00Z", answers), Redactor()).read_text()
+    )
 
 
 @pytest.mark.parametrize(
