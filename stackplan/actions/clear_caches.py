@@ -22,8 +22,9 @@ class ClearCaches(ActionKind):
     """Removes the compiled kernels that do not go with an environment any more, and says how many files and bytes.
 
     What is stale is what the condition `no_stale_caches` calls so, which is then checked without being written down.
-    Only what looks like an entry of one of the known tools is removed, whole; links are never followed. Where the
-    kernels are another user's, the action has to run as that user (`user` of the step), or as root.
+    Only what looks like an entry of one of the known tools is removed, whole; links are never followed. The folders are
+    those that the user's own environment leads to; the step's `env` moves none of them. Where the kernels are another
+    user's, the action has to run as that user (`user` of the step), or as root.
     """
 
     arguments: Arguments
@@ -66,7 +67,8 @@ class ClearCaches(ActionKind):
         ]
         task = Task(
             kind="clear_caches",
-            arguments={**self.asked, "user": self.user},
+            # By its whole path and with the folders that were found: the task sees the step's `env`, the query did not.
+            arguments={next(iter(self.asked)): str(about["path"]), "user": self.user, "caches": _places(about)},
             display="\n".join(lines) or "rm -r (nothing is stale)",
         )
         return Job((task,))
@@ -126,6 +128,18 @@ class ClearCaches(ActionKind):
     @property
     def _query(self) -> Query:
         return Query("kernel_caches", {**self.asked, "holders": True}, self.user)
+
+
+def _places(told: Mapping[str, Plain]) -> tuple[Value, ...]:
+    """Return the folders of an answer that are there, by what the task knows them."""
+    listed = told["caches"]
+    assert isinstance(listed, list)
+    there = [row for row in listed if isinstance(row, dict) and row["exists"] is True]
+    return tuple({key: _text(row[key]) for key in ("tool", "path", "named_by")} for row in there)
+
+
+def _text(value: Plain) -> str | None:
+    return None if value is None else str(value)
 
 
 def _same(one: Query, other: Query) -> bool:

@@ -39,7 +39,7 @@ TOLD = {
     "cuda": "13.0",
     "packages": {"torch": "2.11.0+cu130"},
     "complete": True,
-    "caches": [ROW, ALL_STALE],
+    "caches": [ROW, ALL_STALE, {**ROW, "tool": "tilelang", "path": "/t", "exists": False}],
     "holders": [],
     "hidden": 0,
 }
@@ -61,7 +61,12 @@ def test_refused_in_the_playbook(arguments, values):
 def test_the_task(kind, facts):
     assert kind.queries() == (ASKED,)
     (task,) = kind.job(facts({ASKED: TOLD})).stages
-    assert (task.kind, dict(task.arguments)) == ("clear_caches", {"venv": "~/ml-env", "user": None})
+    places = (
+        {"tool": "triton", "path": "/home/ops/.triton/cache", "named_by": None},
+        {"tool": "vllm", "path": "/v", "named_by": None},
+    )
+    told = {"venv": "/home/ops/ml-env", "user": None, "caches": places}
+    assert (task.kind, dict(task.arguments)) == ("clear_caches", told), "found by the query, not by the step's `env`"
     assert task.display.splitlines() == [
         "rm -r 312 entries (1.1 GiB) of /home/ops/.triton/cache",
         "rm -r 2 entries (4.0 KiB) of /v",

@@ -179,7 +179,9 @@ def test_variables_of_the_stack(told, looked):
     told["services"] = [service(FLASHINFER_DISABLE_VERSION_CHECK="1", TRITON_CACHE_DIR="/var/cache/triton")]
     found = looked(told)
     assert "hides in sglang.service" in found.pop("SP317")[0].summary
-    assert "TRITON_CACHE_DIR" in found.pop("SP318")[0].summary
+    (differs,) = found.pop("SP318")
+    assert "TRITON_CACHE_DIR" in differs.summary
+    assert "a step's `env` reaches its command and none of its conditions" in differs.remedy
     assert found == {}
     told["services"] = [service(FLASHINFER_DISABLE_VERSION_CHECK="0")]
     assert looked(told) == {}

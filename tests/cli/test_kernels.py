@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 HASH = "4XQ7" * 13
+OLD = 1_000_000_000
 PLAYBOOK = """\
 stackplan: 1
 name: kernels
@@ -19,6 +20,7 @@ steps:
   - id: kernels
     why: what was compiled for the old torch is loaded again without a word
     clear_caches: {venv: ~/ml-env}
+    env: {TRITON_CACHE_DIR: ~/elsewhere}
     postconditions:
       - file: {path: ~/ml-env}
   - id: proof
@@ -30,7 +32,7 @@ steps:
 
 @pytest.fixture
 def home(environment):
-    """A home with an environment, a kernel from before it, and one from after it."""
+    """A home with an environment, a kernel from before it, one from after it, one that only the step's `env` names."""
     home = Path(environment["HOME"])
     venv.create(home / "ml-env", with_pip=False, symlinks=True)
     (packages,) = (home / "ml-env").glob("lib/python*/site-packages")
@@ -41,8 +43,9 @@ def home(environment):
     }.items():
         (packages / name).parent.mkdir(exist_ok=True)
         (packages / name).write_text(text)
-    for name, age in ((HASH, 1_000_000_000), ("0f" * 32, 4_000_000_000)):
-        kernel = home / ".triton/cache" / name / "kernel.cubin"
+    kernels = {f".triton/cache/{HASH}": OLD, f".triton/cache/{'0f' * 32}": 4_000_000_000, f"elsewhere/{HASH}": OLD}
+    for name, age in kernels.items():
+        kernel = home / name / "kernel.cubin"
         kernel.parent.mkdir(parents=True)
         kernel.write_bytes(bytes(2048))
         os.utime(kernel, (age, age))
@@ -72,6 +75,7 @@ def test_stale_kernels_go_and_the_others_stay(stackplan, project, home):
     step = json.loads(ended.stdout)["nodes"][0]["steps"][0]
     assert (step["outcome"], step["changes"]) == ("changed", first["predicted"])
     assert [path.name for path in (home / ".triton/cache").iterdir()] == ["0f" * 32]
+    assert (home / "elsewhere" / HASH / "kernel.cubin").exists(), "no plan named it"
 
     ended = stackplan("apply", "kernels.yaml", "--local", "--yes", "--format", "json", **temporary)
     assert ended.returncode == 0, ended.stdout + ended.stderr

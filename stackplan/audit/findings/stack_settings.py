@@ -40,5 +40,6 @@ def find(told: Told, subject: Subject) -> Iterator[Diagnosis]:
                 severity=Severity.NOTE,
                 summary=f"{name} is not the same everywhere: a check does not see what a server compiles and keeps",
                 observed="; ".join(stated(told, name)),
-                remedy="Set it in the step's `env` to what the server has.",
+                remedy="Set it to what the server has where every login of the user gets it, such as /etc/environment: "
+                "a step's `env` reaches its command and none of its conditions.",
             )

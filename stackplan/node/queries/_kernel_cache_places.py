@@ -71,6 +71,14 @@ def caches(environment: Mapping[str, str], home: str, user: str) -> list[Cache]:
     return list(found.values())
 
 
+def named(tool: str, path: str, named_by: str | None) -> Cache:
+    """Return the cache that an answer of `kernel_caches` names so, whatever the environment of this process says."""
+    # How deep its entries lie hangs on whether this variable names it.
+    variables = {named_by: path} if named_by == "TORCH_EXTENSIONS_DIR" else {}
+    found = next(cache for cache in caches(variables, "/", "") if cache.tool == tool)
+    return found._replace(path=path, named_by=named_by)
+
+
 def _whole(path: str, home: str) -> str:
     """Return a whole path: a relative one counts from where the service starts, which is taken to be the home."""
     if path == "~" or path.startswith("~/"):

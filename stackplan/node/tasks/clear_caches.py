@@ -10,16 +10,18 @@ from typing import Any
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.identity import NoSuchUser, become, other
-from stackplan.node.queries import _kernel_caches, kernel_caches
+from stackplan.node.queries import _kernel_cache_places, _kernel_caches, kernel_caches
 from stackplan.node.queries._kernel_caches import Budget
 
 _UNBOUNDED_S = 24 * 3600.0
 
 
 def perform(arguments: dict[str, Any]) -> int:
-    """Remove what `kernel_caches` calls stale for `venv` or `python`, as `user` where that is given.
+    """Remove what is stale for `venv` or `python` in `caches`, as `user` where that is given.
 
-    What is stale is judged anew right before. An entry is removed whole; links in it are removed and never followed.
+    `caches` are the folders that the query `kernel_caches` found, each with `tool`, `path` and `named_by`. The
+    variables of this process do not say where they are: a step's `env` is set here, and the query has not seen it. What
+    is stale in them is judged anew right before. An entry is removed whole; links in it are removed and never followed.
     One that cannot be removed is told, and the task then ends with status 1.
     """
     user = arguments.get("user")
@@ -56,7 +58,7 @@ def _as_user(user: str, arguments: dict[str, Any]) -> int:
 def _clear(arguments: dict[str, Any]) -> int:
     context = Context()
     try:
-        places = kernel_caches.places_of(context)
+        places = [_kernel_cache_places.named(it["tool"], it["path"], it["named_by"]) for it in arguments["caches"]]
         packages = kernel_caches.packages_of(arguments, context, places)
     except (CannotTell, ProbeFailed) as error:
         print(f"stackplan: what is stale is not known: {error.why}")

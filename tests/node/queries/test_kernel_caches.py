@@ -254,7 +254,7 @@ def passable(tmp_path):
 class TestClearing:
     @pytest.fixture
     def clear(self, home, stack, monkeypatch):
-        def perform(*, variables=None, **more):
+        def perform(*, variables=None, step=None, **more):
             monkeypatch.setenv("HOME", str(home))
             monkeypatch.setenv("TMPDIR", str(home / "tmp"))
             for name in list(os.environ):
@@ -262,7 +262,11 @@ class TestClearing:
                     monkeypatch.delenv(name)
             for name, value in (variables or {}).items():
                 monkeypatch.setenv(name, value)
-            return clear_caches.perform({**stack.asked, "user": None, **more})
+            places = kernel_caches.places_of(Context())
+            caches = [{"tool": it.tool, "path": it.path, "named_by": it.named_by} for it in places]
+            for name, value in (step or {}).items():
+                monkeypatch.setenv(name, value)
+            return clear_caches.perform({**stack.asked, "user": None, "caches": caches, **more})
 
         return perform
 
@@ -285,6 +289,33 @@ class TestClearing:
         assert all(path.exists() for path in kept)
         assert outside.read_text() == "precious"
         assert f"triton: removed 1 entries of {home}/.triton/cache, 3 files" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "TRITON_CACHE_DIR",
+            "TRITON_HOME",
+            "TORCH_EXTENSIONS_DIR",
+            "FLASHINFER_WORKSPACE_BASE",
+            "VLLM_CACHE_ROOT",
+            "HOME",
+        ],
+    )
+    def test_the_environment_of_the_step_moves_nothing(self, home, clear, write, name):
+        found = write(f".triton/cache/{HASH}/k.cubin", OLD)
+        built = write("named/extension/build.ninja", OLD, b"-DTORCH_EXTENSION_NAME=extension")
+        kept = [
+            write(f"elsewhere/{HASH}/k.cubin", OLD),
+            write(f"elsewhere/.triton/cache/{HASH}/k.cubin", OLD),
+            write("elsewhere/extension/build.ninja", OLD, b"-DTORCH_EXTENSION_NAME=extension"),
+            write("elsewhere/.cache/flashinfer/90a/cached_ops/x/x.so", OLD),
+            write("elsewhere/torch_compile_cache/0f0f0f0f/x", OLD),
+        ]
+        variables = {"TORCH_EXTENSIONS_DIR": str(home / "named")}
+        assert clear(variables=variables, step={name: str(home / "elsewhere")}) == 0
+        assert all(path.exists() for path in kept)
+        assert not found.exists()
+        assert not built.exists()
 
     def test_again_there_is_nothing(self, clear, write, ask):
         write(f".triton/cache/{HASH}/k.cubin", OLD)
