@@ -40,6 +40,9 @@ class CudaCoherent(ConditionKind):
     `cuda` in `torch/version.py`. A local label comes last: it is believed by nobody, so a label that no file bears out
     leaves the verdict unknown, and one that files contradict counts for nothing.
 
+    Where nothing tells a CUDA, as in an empty environment or beside a torch without CUDA, it is unknown without `cuda`
+    and not held with it.
+
     What nothing loads does not count: a profiler's library, a wheel of another CUDA that an upgrade left behind. Nor do
     builds for several CUDA releases side by side, in one wheel or in `NAME-cu12` beside `NAME-cu13`, as long as that
     for the right one is among them. It does not see what a package opens by its own code, an editable install (its
@@ -97,7 +100,7 @@ class CudaCoherent(ConditionKind):
         expected = f"CUDA {self.cuda}" if self.cuda else f"CUDA {scene.major} alone"
         evidence = f"{told['files']} libraries in {self.environment}"
         if scene.major is None:
-            return held(self.describe(), observed="nothing is built for CUDA", evidence=evidence)
+            return unknown(self.describe(), why=scene.unlooked() or "nothing there tells a CUDA")
         if offences := scene.offences():
             observed = listed(offences, len(offences))
             return not_held(self.describe(), expected=expected, observed=observed, evidence=evidence)
@@ -218,15 +221,21 @@ class _Scene:
         labels = any(label_major(it.version) is not None for it in self.installed)
         return ["nothing is built for CUDA"] if silent and not spoken and not labels else []
 
-    def doubt(self) -> str | None:
-        """Return what stands in the way of calling it coherent, None when nothing does."""
-        assert self.major is not None
+    def unlooked(self) -> str | None:
+        """Return which files could not be looked at, None when none is left out."""
         if self.unseen:
             whose, when = _names(self.unseen), "it is" if len(self.unseen) == 1 else "they are"
             return f"what the files of {whose} need is not known before {when} installed"
         unreadable = self.told["unreadable"]
         if isinstance(unreadable, list) and unreadable:
             return f"cannot be read: {listed([str(it) for it in unreadable])}"
+        return None
+
+    def doubt(self) -> str | None:
+        """Return what stands in the way of calling it coherent, None when nothing does."""
+        assert self.major is not None
+        if (why := self.unlooked()) is not None:
+            return why
         mute = {it.canonical for it in self.installed} - {it.canonical for it in self.speakers if it.told}
         doubtful = [it for it in self.installed if it.canonical in mute and labelled(it.version, self.major)]
         if doubtful:
