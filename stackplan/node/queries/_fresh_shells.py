@@ -3,7 +3,8 @@ gets.
 
 Each is started anew with little more than HOME, USER, PATH and /etc/environment, as a fresh login would be, so that
 what this process happens to have does not count. What a profile prints is told apart by a word of our own. A profile
-that hangs costs TIMEOUT_S and is a `fault`; so is a shell that runs no commands (nologin).
+that hangs costs TIMEOUT_S and is a `fault`; so is a shell that runs no commands (nologin). What a profile leaves
+running is ended.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from stackplan.node.context import SEARCH_PATH, CannotTell, Context, ProbeFailed
+from stackplan.node.queries._shells import leaving_nothing
 
 TIMEOUT_S = 10.0
 LOGIN = "login"
@@ -41,7 +43,7 @@ def ask(context: Context) -> list[FreshShell]:
     """Return the login shell and the non-interactive one, asked at the same time and once a batch."""
     if "fresh shells" not in context.memo:
         program = _program(context)
-        with ThreadPoolExecutor(max_workers=2) as pool:
+        with leaving_nothing(), ThreadPoolExecutor(max_workers=2) as pool:
             found = list(pool.map(lambda name: _ask(name, program, context), (LOGIN, PLAIN)))
         context.memo["fresh shells"] = found
     shells: list[FreshShell] = context.memo["fresh shells"]

@@ -91,6 +91,7 @@ def _why_silent(ran: Ran) -> str:
 def leaving_nothing() -> Any:
     """End, when the block is left, what shells that were started in it have left running."""
     adopt_orphans()
+    earlier = set(descendants(os.getpid()))
     yield
     with contextlib.suppress(ChildProcessError):
         until = time.monotonic() + _ENDING_S
@@ -98,7 +99,7 @@ def leaving_nothing() -> Any:
             # Raises where there is no child at all, which spares the look through /proc.
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             # Again and again: what is ended may have started something while the others were being found.
-            left = descendants(os.getpid())
+            left = descendants(os.getpid()).keys() - earlier
             if not left:
                 break
             send(left, signal.SIGKILL)

@@ -1,11 +1,13 @@
 """The queries `shell_cuda` and `link_end`, with real shells whose profiles stand in a folder of the test."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries import _fresh_shells, link_end, shell_cuda
+from tests.node.waiting import wait_until
 
 NVCC = "#!/bin/sh\necho 'Cuda compilation tools, release {0}, V{0}.88'\n"
 
@@ -90,6 +92,26 @@ def test_a_profile_that_hangs(home, ask, monkeypatch):
     assert rows["login"]["fault"] == "/bin/bash did not end within 4 s"
     assert rows["login"]["nvcc"] is None
     assert rows["non-interactive"]["fault"] is None
+
+
+@pytest.mark.parametrize("start", ["setsid sh", "sh"])
+def test_what_a_profile_leaves_running_is_ended(home, ask, tmp_path, start):
+    left = tmp_path / "left"
+    (home / ".profile").write_text(
+        f"{start} -c 'echo $$ > {left}; exec sleep 600' >/dev/null 2>&1 &\nuntil [ -s {left} ]; do :; done\n"
+    )
+    assert ask()["login"]["fault"] is None
+    number = int(left.read_text())
+    wait_until(lambda: not _sleeps(number))
+
+
+def _sleeps(number):
+    """Return whether a process is there and no zombie."""
+    try:
+        _, _, rest = Path(f"/proc/{number}/stat").read_text().rpartition("(sleep) ")
+    except OSError:
+        return False
+    return rest[:1] not in ("", "Z", "X")
 
 
 @pytest.mark.parametrize(
