@@ -7,6 +7,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from stackplan.model.arguments import Arguments
+from stackplan.model.runaway import may_run_away
 from stackplan.model.secret import Secret
 
 
@@ -81,6 +82,13 @@ def read_matcher(arguments: Arguments, key: str) -> Matcher | None:
             re.compile(matcher.matches)
         except re.error as error:
             raise section.invalid("matches", f"`matches` is not a regular expression: {error}") from error
+        if may_run_away(matcher.matches):
+            raise section.invalid(
+                "matches",
+                "`matches` repeats what can match one text in two ways: its search may take longer than anyone waits",
+                expected="inside a repetition, parts that begin with different characters",
+                remedy="give each round a mark of its own, as in `(\\d+,)*` for `(\\d+,?)*`; or use `contains`",
+            )
     if matcher.version is not None:
         try:
             SpecifierSet(matcher.version)

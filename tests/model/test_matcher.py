@@ -42,6 +42,7 @@ def test_what_matches(value, accepted, refused):
     [
         ({}, "`stdout` states nothing"),
         ({"matches": "("}, "`matches` is not a regular expression"),
+        ({"matches": "(a|a)*(.*)*!$"}, "its search may take longer than anyone waits"),
         ({"version": ">>1"}, "`version` is not a version specifier"),
         (("a",), "`stdout` is not a mapping"),
     ],
