@@ -14,10 +14,17 @@ from stackplan.model.outcome import Reason
 
 
 def brought_along(failure: Failure) -> Diagnosis | None:
-    """SP210: a package that the step does not name was replaced, because one that it does name requires another."""
+    """SP210: a package that the step does not name was replaced, because one that it does name requires another.
+
+    Most upgrades replace packages on the way (another torch brings another triton). It is told where an unmet condition
+    speaks of that package, or where what an earlier step had proven speaks of none that changed (`import sglang`).
+    """
     if failure.reason not in (Reason.REGRESSION, Reason.POSTCONDITION):
         return None
     moved = [it for it in failure.changes if it.before is not None and it.before != it.after and _unnamed(failure, it)]
+    spoken_of = {it.name for it in failure.changes if silence(failure, it.name) < len(failure.unmet)}
+    if spoken_of or failure.reason is Reason.POSTCONDITION:
+        moved = [it for it in moved if it.name in spoken_of]
     moved.sort(key=lambda it: (silence(failure, it.name), it.name))
     for change in moved:
         culprit = next(_requiring(failure, change), None)

@@ -239,6 +239,32 @@ def test_a_package_that_goes_with_both_is_held_by_a_constraint(diagnose):
     assert diagnosis.remedy == "Add `constraints: [torch==2.11.0.dev20260201+cu130]` at 37:7."
 
 
+@pytest.mark.parametrize(
+    ("observed", "told"),
+    [
+        ("flashinfer-python requires torch==2.9.1, and torch is 2.14.1", []),
+        ("sglang requires triton==3.5.1, and triton is 3.7.0", ["SP210"]),
+    ],
+)
+@pytest.mark.parametrize("reason", [Reason.POSTCONDITION, Reason.REGRESSION])
+def test_a_package_replaced_on_the_way_is_told_only_where_something_misses_it(diagnose, observed, told, reason):
+    before = [("torch", "2.9.1", "triton==3.5.1"), ("triton", "3.5.1")]
+    after = [("torch", "2.14.1", "triton==3.7.0"), ("triton", "3.7.0")]
+    changes = (Change("package", "torch", "2.9.1", "2.14.1"), Change("package", "triton", "3.5.1", "3.7.0"))
+    unmet = (not_held("packages consistent", expected="every requirement met", observed=observed),)
+    found = diagnose({"packages": ["torch==2.14.1+cu130"]}, before, after, reason=reason, changes=changes, unmet=unmet)
+    assert [it.code for it in found if it.code == "SP210"] == told
+
+
+def test_what_an_earlier_step_proved_need_not_speak_of_what_was_replaced(diagnose):
+    after = [("sglang", "0.5.2", "torch==2.9.1"), ("torch", "2.9.1")]
+    changes = (Change("package", "torch", CU130[1], "2.9.1"),)
+    unmet = (not_held("import sgl_kernel", expected="it imports", observed="ImportError: DLL"),)
+    for reason, told in ((Reason.REGRESSION, ["SP210"]), (Reason.POSTCONDITION, [])):
+        found = diagnose({"packages": ["sglang"]}, [CU130], after, reason=reason, changes=changes, unmet=unmet)
+        assert [it.code for it in found] == told
+
+
 def test_an_extra_that_was_not_asked_for_is_not_blamed(diagnose):
     after = [("sglang", "0.5.2", "torch==2.9.1 ; extra == 'old'"), ("torch", "2.9.1")]
     changes = (Change("package", "torch", CU130[1], "2.9.1"),)
