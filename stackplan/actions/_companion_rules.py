@@ -2,12 +2,16 @@
 
 import re
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import Reason
 
 _ONE = re.compile(r"one (?P<word>label|version|local label|public version) for all of them")
 _MEMBER = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d[\w.+!-]*)")
+_FOR_CUDA = re.compile(r"(?P<stem>.+)-cu\d+")
 
 
 def left_behind(failure: Failure) -> Diagnosis | None:
@@ -30,3 +34,45 @@ def left_behind(failure: Failure) -> Diagnosis | None:
         where = failure.place("packages") if key else failure.at
         return failure.diagnosis("SP256", summary, f"Add {', '.join(stayed)} to `packages` at {where}.", key=key)
     return None
+
+
+def library_left_beside(failure: Failure) -> Diagnosis | None:
+    """SP256: a library for another CUDA stayed beside the one that came, and both write the same files."""
+    if failure.reason not in (Reason.POSTCONDITION, Reason.REGRESSION):
+        return None
+    shared = {_stem(name) for kind, name in failure.findings if kind == "two-owners"}
+    used = {it.name for it in failure.changes} | {*failure.wishes.names} | _required(failure)
+    families: dict[str, list[str]] = {}
+    for name in sorted({it.canonical for it in failure.after}):
+        if (stem := _stem(name)) is not None:
+            families.setdefault(stem, []).append(name)
+    # The walk over RECORD shows its first findings alone: where one family shares files, the others are named with it.
+    mixed = {stem: names for stem, names in families.items() if 0 < len(used.intersection(names)) < len(names)}
+    if not shared.intersection(mixed):
+        return None
+    left = ", ".join(name for names in mixed.values() for name in names if name not in used)
+    kept = ", ".join(name for names in mixed.values() for name in names if name in used)
+    summary = f"{left} stayed beside {kept}: files are written by both, and nothing requires {left} any longer."
+    remedy = (
+        f"Add a step before this one with `python_packages: {{venv: {failure.wishes.venv}, remove: [{left}]}}`. Where "
+        f"this step ran already and was not taken back, add `reinstall: [{kept}]` at {failure.at}, too: the removal "
+        "takes the shared files along."
+    )
+    return failure.diagnosis("SP256", summary, remedy)
+
+
+def _stem(name: str) -> str | None:
+    """Return a library's name without the CUDA release that it is for; None where the name tells none."""
+    match = _FOR_CUDA.fullmatch(name)
+    return match["stem"] if match is not None else None
+
+
+def _required(failure: Failure) -> set[str]:
+    """Return what the installed packages require, extras that were perhaps not asked for included."""
+    found = set()
+    for text in (text for it in failure.after for text in it.requires):
+        try:
+            found.add(str(canonicalize_name(Requirement(text).name)))
+        except InvalidRequirement:
+            continue
+    return found

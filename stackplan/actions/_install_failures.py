@@ -31,6 +31,7 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     no_effect.highest_already,
     wrong_build.brought_along,
     companion.left_behind,
+    companion.library_left_beside,
     loader.library_of_another_cuda,
     loader.compiled_for_another_torch,
     loader.no_code_for_the_chip,

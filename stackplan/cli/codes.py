@@ -63,9 +63,10 @@ CODES: dict[str, Code] = {
     "SP210": Code(
         "a package that the step does not name was replaced",
         "A package that was installed requires another version of one that was there, and the installer changed it "
-        "along the way. It exits 0, because all requirements are met. Where both go together, keep the version with "
-        "`constraints`; where they do not, another version of the new package is needed, or `no_deps: true` if it "
-        "is known to run with what is there.",
+        "along the way. It exits 0, because all requirements are met. It is told where what does not hold speaks of "
+        "that package; most upgrades replace some that matter to nobody. Where both go together, keep the version "
+        "with `constraints`; where they do not, another version of the new package is needed, or `no_deps: true` if "
+        "it is known to run with what is there.",
     ),
     "SP211": Code(
         "the requirement admits a build that the postcondition does not want",
@@ -264,7 +265,9 @@ CODES: dict[str, Code] = {
     "SP256": Code(
         "a companion stayed behind",
         "Packages that are compiled for each other were installed in one build, and the step moved some of them. No "
-        "requirement forbids it: `torch==2.10.0` is met by any label. Name them in one step.",
+        "requirement forbids it: `torch==2.10.0` is met by any label. Name them in one step. Or a library for the CUDA "
+        "before (`nvidia-cudnn-cu12`) stayed beside the one that came (`nvidia-cudnn-cu13`) and writes the same files; "
+        "no installer takes it away. Remove it in a step before.",
     ),
     "SP257": Code(
         "kernels from before the change are in caches still",

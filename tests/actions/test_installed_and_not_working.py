@@ -135,3 +135,60 @@ def test_an_exact_pin_left_the_installer_no_choice(arguments, evidence, wanted, 
         unmet=(not_held("torch 2.9", expected="==2.9", observed=f"torch {TORCH[1]}"),),
     )
     assert [it.code for it in KIND.read(read).diagnose(seen)] == (["SP211"] if told else [])
+
+
+CU12 = [("nvidia-cudnn-cu12", "9.10.2"), ("nvidia-nccl-cu12", "2.27.5")]
+CU13 = [("nvidia-cudnn-cu13", "9.20.0"), ("nvidia-nccl-cu13", "2.29.1")]
+SHARED = {
+    "two-owners": {
+        "count": 12,
+        "first": [
+            {
+                "distribution": "nvidia-cudnn-cu13",
+                "path": "nvidia/cudnn/lib/libcudnn.so.9",
+                "detail": "also written by nvidia-cudnn-cu12",
+            }
+        ],
+    }
+}
+
+
+@pytest.fixture
+def beside(arguments, evidence):
+    """Return what SP256 says after torch for CUDA 13 came into an environment with libraries for CUDA 12."""
+
+    def build(findings, *more, reason=Reason.POSTCONDITION):
+        read = arguments(venv="~/ml-env", packages=["torch==2.14.1"])
+        torch = ("torch", "2.14.1", *(f"{name}=={version} ; sys_platform == 'linux'" for name, version in CU13))
+        told = evidence(
+            read,
+            [("torch", "2.9.1"), *CU12],
+            [torch, *CU12, *CU13, *more],
+            reason=reason,
+            findings=findings,
+            changes=(Change("package", "torch", "2.9.1", "2.14.1"),),
+            unmet=(not_held("~/ml-env intact", expected="one owner", observed="12 files written by two"),),
+        )
+        return [it for it in KIND.read(read).diagnose(told) if it.code == "SP256"]
+
+    return build
+
+
+def test_libraries_for_another_cuda_that_stayed_are_to_be_removed_before(beside):
+    (diagnosis,) = beside(SHARED)
+    assert diagnosis.summary.startswith(
+        "nvidia-cudnn-cu12, nvidia-nccl-cu12 stayed beside nvidia-cudnn-cu13, nvidia-nccl-cu13: "
+    )
+    assert "`python_packages: {venv: ~/ml-env, remove: [nvidia-cudnn-cu12, nvidia-nccl-cu12]}`" in diagnosis.remedy
+    assert "`reinstall: [nvidia-cudnn-cu13, nvidia-nccl-cu13]` at 37:7" in diagnosis.remedy
+
+
+def test_a_library_that_something_requires_is_not_to_be_removed(beside):
+    (diagnosis,) = beside(SHARED, ("old-kernels", "1.0", "nvidia-nccl-cu12>=2"))
+    assert "remove: [nvidia-cudnn-cu12]" in diagnosis.remedy
+    assert beside(SHARED, ("old-kernels", "1.0", "nvidia-nccl-cu12", "nvidia-cudnn-cu12")) == []
+
+
+def test_libraries_side_by_side_that_share_no_file_are_no_fault(beside):
+    assert beside({}) == []
+    assert beside(SHARED, reason=Reason.ACTION) == []
