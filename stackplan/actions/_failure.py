@@ -3,9 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from stackplan.actions._installer_facts import InstallerFacts
 from stackplan.actions._wishes import Wishes
@@ -17,6 +15,7 @@ from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
 from stackplan.model.outcome import Reason
+from stackplan.model.pep440 import InvalidVersion, Requirement, Version
 from stackplan.model.verdict import Verdict
 
 _LABEL = re.compile(r"\b(cu\d{2,4}|cpu|rocm[\d.]+)\b")

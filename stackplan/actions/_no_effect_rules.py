@@ -3,8 +3,6 @@
 import re
 from collections.abc import Callable
 
-from packaging.version import InvalidVersion, Version
-
 from stackplan.actions._failure import Failure, admits, label, silence
 from stackplan.actions._invocation import listing
 from stackplan.actions._requirements import Wanted
@@ -12,6 +10,7 @@ from stackplan.actions._wishes import Wishes
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
 from stackplan.model.outcome import Reason
+from stackplan.model.pep440 import InvalidVersion, Version
 
 # pip: "Could not fetch URL https://…: There was a problem confirming the ssl certificate: … - skipping".
 _UNREAD = re.compile(r"Could not fetch URL|Retrying \(Retry\(total=0|- skipping$", re.IGNORECASE)

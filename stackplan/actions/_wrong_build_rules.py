@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from stackplan.actions._failure import Failure, admits, label, silence
@@ -11,6 +10,7 @@ from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
 from stackplan.model.outcome import Reason
+from stackplan.model.pep440 import InvalidRequirement, Requirement
 
 
 def brought_along(failure: Failure) -> Diagnosis | None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from stackplan.conditions._answers import rows
 from stackplan.conditions._cuda_sonames import label_major, majors, named_for, named_major
 from stackplan.model.facts import Plain
+from stackplan.model.pep440 import InvalidVersion, Version
 
 _SHOWN_FILES = 5
 _REQUIRED = re.compile(

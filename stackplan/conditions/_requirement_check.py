@@ -6,11 +6,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion
 
 from stackplan.model.distribution import Distribution
+from stackplan.model.pep440 import InvalidRequirement, Requirement
 from stackplan.model.same import Same
 
 Markers: TypeAlias = tuple[tuple[str, str], ...]
@@ -107,7 +106,7 @@ def _applies(text: str, extra: str, markers: Markers) -> bool:
         return requirement is not None
     try:
         return requirement.marker.evaluate({**dict(markers), "extra": extra})
-    except (InvalidVersion, UndefinedComparison, UndefinedEnvironmentName):
+    except (ValueError, UndefinedComparison, UndefinedEnvironmentName):
         return False
 
 
@@ -130,5 +129,6 @@ def _unmet(it: _Stated, extra: str, installed: Mapping[str, Distribution], marke
 def _admits(requirement: Requirement, version: str) -> bool:
     try:
         return requirement.specifier.contains(version, prereleases=True)
-    except InvalidVersion:
+    # InvalidVersion, or a number of more digits than Python takes.
+    except ValueError:
         return False

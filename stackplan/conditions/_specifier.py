@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
-
 from stackplan.model.arguments import Arguments
+from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 
 

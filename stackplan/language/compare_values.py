@@ -7,15 +7,13 @@ says STRONGER only where whatever satisfies the new value satisfied the old one,
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
-
 from stackplan.language.compare_filling import essence, shown, written
 from stackplan.language.reading import holds_template
 from stackplan.language.shape import Shape
 from stackplan.model.arguments import Value
 from stackplan.model.comparison import Effect
 from stackplan.model.matcher import Matcher
+from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
 from stackplan.model.quantity import size_bytes
 
 Ruling = tuple[Effect, str | None]

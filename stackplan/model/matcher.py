@@ -3,10 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
-
 from stackplan.model.arguments import Arguments
+from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
 from stackplan.model.runaway import may_run_away
 from stackplan.model.secret import Secret
 

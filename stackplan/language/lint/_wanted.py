@@ -4,13 +4,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.location import Location
+from stackplan.model.pep440 import InvalidRequirement, InvalidVersion, Requirement, SpecifierSet, Version
 
 TORCH_FAMILY = frozenset({"torch", "torchvision", "torchaudio"})
 LABELLED = TORCH_FAMILY | {
@@ -85,7 +83,7 @@ def parsed(text: str) -> Parsed | None:
         return None
     pins = [it.version for it in found.specifier if it.operator in ("==", "===") and not it.version.endswith(".*")]
     pin = pins[0] if len(pins) == 1 else None
-    return Parsed(canonicalize_name(found.name), found.specifier, pin, _local(pin), found.url)
+    return Parsed(canonicalize_name(found.name), SpecifierSet(str(found.specifier)), pin, _local(pin), found.url)
 
 
 def _local(pin: str | None) -> str | None:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Statement, Subject
+from stackplan.model.pep440 import InvalidSpecifier, SpecifierSet
 
 _REMEDY = "state what is different when the step is done"
 _ALWAYS = frozenset({"true", ":", "echo", "printf"})

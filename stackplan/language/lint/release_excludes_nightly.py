@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
+from stackplan.model.pep440 import InvalidSpecifier, SpecifierSet
 
 
 def check(subject: Subject) -> Iterator[Finding]:

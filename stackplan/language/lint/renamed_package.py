@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from packaging.version import InvalidVersion, Version
-
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._wanted import Wanted
+from stackplan.model.pep440 import InvalidVersion, Version
 
 # Each name was looked up on PyPI on 2026-12-01.
 _RENAMED = {
