@@ -1,7 +1,8 @@
 """Which variables of an environment an audit tells of, and what of their values may be seen.
 
 Nothing that may let somebody in leaves the node: of a variable whose name speaks of a secret only the name is told,
-of an address neither its login nor what stands behind its question mark.
+of an address neither its login nor what stands behind its question mark, and of an index's only scheme and host, for
+some indexes want a token as a part of the path.
 """
 
 from __future__ import annotations
@@ -36,8 +37,15 @@ _NAMES = frozenset(
     }
 )
 _SECRET = re.compile(r"TOKEN|KEY|PASSW|SECRET|CREDENTIAL|AUTH|USERNAME", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=://)\S*@")
+_ADDRESSES = re.compile(r"(?:INDEX|FIND_LINKS|_URLS?|_MIRROR)$", re.IGNORECASE)
+_PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
+# Name, scheme and slashes, each of which may be missing; a word that begins so goes on with login and host.
+_BEGIN = re.compile(r"(?:[\w.-]+=)?[\"']?(?:[A-Za-z][A-Za-z0-9+.-]*:(?=//))?(?://)?")
+_WORD = re.compile(r"\S+")
+_HOST = re.compile(r"[^/?#]*")
 _QUESTION = re.compile(r"(://[^\s?#]*)\?\S*")
+# `/opt/gcc@13/lib` holds no login.
+_PATH = re.compile(r"(?:[\w.-]+=)?(?:/(?!/)|\.{1,2}/|~[\w-]*/)")
 
 
 def telling(variables: Mapping[str, str]) -> dict[str, str]:
@@ -51,8 +59,36 @@ def masked(name: str, value: str) -> str:
     if _SECRET.search(name):
         return "***"
     # Masked before it is cut, for a login that is cut off no longer ends in an @.
-    text = _QUESTION.sub(r"\1?***", _LOGIN.sub("***@", readable(value)))
+    text = _without_logins(name, readable(value))
     return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
+
+
+def _without_logins(name: str, text: str) -> str:
+    if _PROXY.search(name) and "@" in text:
+        # One address, whose password may hold what parts words elsewhere.
+        return _word(text)
+    if _ADDRESSES.search(name):
+        return _WORD.sub(lambda it: _host(it[0]), text)
+    return _QUESTION.sub(r"\1?***", _WORD.sub(lambda it: _word(it[0]), text))
+
+
+def _word(word: str) -> str:
+    """Return a word without what stands in front of an @: the login of an address, with or without its scheme."""
+    if "@" not in word or (_PATH.match(word) and "://" not in word):
+        return word
+    begin = _BEGIN.match(word)
+    return f"{begin[0] if begin else ''}***@{word[word.rindex('@') + 1 :]}"
+
+
+def _host(word: str) -> str:
+    """Return scheme and host of an address; a path of this machine's own stays as it is."""
+    if _PATH.match(word) and "://" not in word and "?" not in word:
+        return word
+    bare = _word(word)
+    begin = _BEGIN.match(bare)
+    host = _HOST.match(bare, begin.end() if begin else 0)
+    end = host.end() if host else 0
+    return bare[:end] + ("/***" if bare[end:].strip("/") else bare[end:])
 
 
 def readable(text: str) -> str:

@@ -72,9 +72,11 @@ def _ask(name: str, program: str, context: Context) -> FreshShell:
         return FreshShell(name, program, None, error.why)
     _, mark, rest = ran.stdout.partition(f"\n{word}\n".encode())
     if not mark:
-        said = (ran.error_text().strip() or ran.text().strip()).rpartition("\n")[2][:200]
         why = f"{program} ran no command as a {name} shell (exit status {ran.exit_code})"
-        return FreshShell(name, program, None, f"{why}: {said}" if said else why)
+        # Not quoted: what a profile prints may hold a password.
+        streams = (("error output", ran.error_text()), ("output", ran.text()))
+        said = next((f"; it printed to its {stream}" for stream, text in streams if text.strip()), "")
+        return FreshShell(name, program, None, why + said)
     # A logout script may print behind the last value.
     pairs = (entry.decode("utf-8", "replace").partition("=") for entry in rest.split(b"\0")[:-1])
     return FreshShell(name, program, {key: value for key, equals, value in pairs if equals}, None)

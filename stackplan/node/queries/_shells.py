@@ -62,7 +62,7 @@ def ask(name: str, context: Context) -> Shell:
     before, found, rest = ran.stdout.partition(mark.encode() + b"\n")
     block, ended, _ = rest.partition(mark.encode())
     if not found or not ended:
-        shell.fault = _why_silent(ran)
+        shell.fault = _why_silent(name, ran)
         return shell
     shell.noisy = bool(before.strip())
     shell.variables = parsed(block)
@@ -79,11 +79,15 @@ def _started(name: str, printing: str, context: Context) -> Ran:
     return context.run(words, timeout_s=PATIENCE_S, environment={"TERM": "dumb"}, cwd=context.home, program=path)
 
 
-def _why_silent(ran: Ran) -> str:
+def _why_silent(name: str, ran: Ran) -> str:
     lines = [line.strip() for line in ran.error_text().splitlines() if line.strip()]
     # bash says of every shell without a terminal that it has none.
     told = [line for line in lines if "job control" not in line and "terminal process group" not in line]
-    said = f": {told[-1][:200]}" if told else ""
+    # What a profile prints may hold a password and is not quoted; in front of sudo there is no profile.
+    if name == "sudo" and told and told[-1].startswith("sudo: "):
+        said = f": {told[-1][:200]}"
+    else:
+        said = ", and printed to its error output" if told else ""
     return f"it ended with exit status {ran.exit_code} before it ran a command{said}"
 
 

@@ -117,7 +117,11 @@ def _sleeps(number):
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
-        ("echo No login today; exit 3\n", "ran no command as a login shell (exit status 3): No login today"),
+        ("echo Sup3rhunter2; exit 3\n", "ran no command as a login shell (exit status 3); it printed to its output"),
+        (
+            "echo Sup3rhunter2 >&2; exit 3\n",
+            "ran no command as a login shell (exit status 3); it printed to its error output",
+        ),
         ("exec cat /dev/null\n", "ran no command as a login shell (exit status 0)"),
     ],
 )
@@ -128,7 +132,7 @@ def test_a_profile_that_ends_it(home, ask, profile, why):
 
 def test_a_user_without_a_shell(ask, programs):
     shell = programs.write("nologin", "echo This account is currently not available.; exit 1")
-    assert ask(str(shell))["login"]["fault"].endswith("(exit status 1): This account is currently not available.")
+    assert ask(str(shell))["login"]["fault"].endswith("(exit status 1); it printed to its output")
     assert ask("/no/such/shell")["login"]["fault"] == "there is no program /no/such/shell on this node"
 
 
