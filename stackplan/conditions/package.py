@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from packaging.utils import InvalidName, canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.conditions._environment import Environment
@@ -14,6 +13,7 @@ from stackplan.model.change import State
 from stackplan.model.distribution import Distribution, named, package_state
 from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.kind import ConditionKind
+from stackplan.model.pep440 import InvalidVersion, Version
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 
@@ -105,7 +105,8 @@ class Package(ConditionKind):
     def _broken(self, text: str, it: Distribution) -> Verdict | None:
         """Return the verdict on a distribution whose METADATA cannot be used, None for a sound one."""
         if it.fault == "unreadable-metadata":
-            return unknown(text, why=f"{it.folder}/METADATA in {self.environment} cannot be read")
+            reason = f": {it.why}" if it.why else ""
+            return unknown(text, why=f"{it.folder}/METADATA in {self.environment} cannot be read{reason}")
         if it.fault in ("missing-metadata", "incomplete-metadata"):
             broken = "has no METADATA" if it.fault == "missing-metadata" else "has a METADATA without name or version"
             return not_held(

@@ -52,7 +52,11 @@ class PackagesConsistent(ConditionKind):
             return not_held(text, expected=self.environment.expected, observed=absence)
         found = distributions(answer)
         wrong = [it for it in problems(found, _markers(told)) if it.name not in self.allow]
-        unread = [it.folder for it in found if it.fault == "unreadable-metadata" and it.canonical not in self.allow]
+        unread = [
+            f"{it.folder} ({it.why})" if it.why else it.folder
+            for it in found
+            if it.fault == "unreadable-metadata" and it.canonical not in self.allow
+        ]
         if unread and not wrong:
             return unknown(text, why=f"METADATA cannot be read in {listed(unread)}")
         if not wrong:

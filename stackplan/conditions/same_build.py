@@ -6,7 +6,6 @@ from functools import partial
 from typing import ClassVar, Self
 
 from packaging.utils import InvalidName, canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from stackplan.conditions._answers import listed, mapping, unanswered
 from stackplan.conditions._environment import Environment
@@ -15,8 +14,10 @@ from stackplan.model.change import State
 from stackplan.model.distribution import Distribution, distributions_query, named, package_state
 from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.kind import ConditionKind
+from stackplan.model.pep440 import InvalidVersion, Version
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 
+_UNREADABLE = "unreadable-metadata"
 _WORDS = {"label": "local label", "version": "public version"}
 
 
@@ -86,6 +87,9 @@ class SameBuild(ConditionKind):
 
     def _judge(self, members: tuple[Distribution, ...]) -> Verdict:
         text, word, where = self.describe(), _WORDS[self.by], str(self.environment)
+        unread = [f"{it.folder} ({it.why})" if it.why else it.folder for it in members if it.fault == _UNREADABLE]
+        if unread:
+            return unknown(text, why=f"METADATA cannot be read in {', '.join(unread)}")
         versions = {it.name: _version(it) for it in members}
         odd = [f"{it.name} {it.version}" for it in members if versions[it.name] is None]
         if odd:

@@ -8,8 +8,9 @@ Shape of a Known answer:
      "markers": {"python_version": "3.11", …}}
 `environment` false: the folder exists but is no virtual environment; `exists` false: there is none. In both cases
 `distributions` is empty. Names and versions are those of METADATA, which need not agree with the wheel's file name;
-where METADATA cannot be used they are those of the folder, and `fault` says why: missing-metadata, unreadable-metadata,
-incomplete-metadata. (`not-utf-8` leaves them usable.) `markers` holds the values of environment markers (PEP 508).
+where METADATA cannot be used they are those of the folder, and `fault` says why: missing-metadata, unreadable-metadata
+(then `why` holds the reason, such as "not a regular file"), incomplete-metadata. (`not-utf-8` leaves them usable.)
+`markers` holds the values of environment markers (PEP 508).
 """
 
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Distribution:
     requires: tuple[str, ...]
     record_sha256: str | None
     fault: str | None = None
+    why: str | None = None
 
     @property
     def canonical(self) -> str:
@@ -94,6 +96,7 @@ def _read(rows: Same[list[Plain]]) -> tuple[Distribution, ...]:
                 requires=tuple(str(item) for item in requires) if isinstance(requires, list) else (),
                 record_sha256=str(record) if record is not None else None,
                 fault=str(row["fault"]) if row.get("fault") is not None else None,
+                why=str(row["why"]) if row.get("why") is not None else None,
             )
         )
     return tuple(found)

@@ -16,6 +16,8 @@ import subprocess
 import time
 from typing import IO, Any, Iterable, Mapping
 
+from stackplan.node.plain_file import open_plain
+
 DEFAULT_TIMEOUT_S = 30.0
 SIZE_LIMIT = 4 * 1024 * 1024
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -123,7 +125,7 @@ class Context:
         More than `limit` bytes are an obstacle: half a file proves nothing.
         """
         try:
-            with open(self.rooted(path), "rb") as file:
+            with open_plain(self.rooted(path)) as file:
                 content = file.read(limit + 1)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise FileNotFoundError(error.errno, error.strerror, path) from error

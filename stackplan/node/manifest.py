@@ -17,6 +17,7 @@ import re
 import stat
 from typing import Any, Callable, Iterable, Iterator, List
 
+from stackplan.node.plain_file import RECORD_LIMIT, read_plain
 from stackplan.node.record import recorded_rows
 
 DIGEST_LIMIT = 1024 * 1024
@@ -93,8 +94,9 @@ def vouched(root: str, entries: Iterable[Entry]) -> dict[str, tuple[str, int]]:
         packages = folder.rpartition("/")[0]
         if name != "RECORD" or not folder.endswith(".dist-info") or not _PACKAGES.search(packages):
             continue
-        with open(os.path.join(root, entry[PATH]), encoding="utf-8", errors="surrogateescape", newline="") as lines:
-            text = lines.read()
+        if entry[TYPE] != "file":
+            continue
+        text = read_plain(os.path.join(root, entry[PATH]), RECORD_LIMIT).decode("utf-8", "surrogateescape")
         with contextlib.suppress(csv.Error):
             for recorded, stated, size in recorded_rows(text):
                 algorithm, _, value = stated.partition("=")

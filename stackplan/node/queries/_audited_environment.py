@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from stackplan.node.context import Context
+from stackplan.node.plain_file import open_plain
 
 MOST_FILES = 50
 MOST_BYTES = 64 * 1024
@@ -45,7 +46,7 @@ def audited(venv: str, project_environments: list[str], context: Context) -> dic
 def text(path: str) -> str:
     """Return the beginning of a file, or nothing where it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             return file.read(MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -12,6 +12,7 @@ import shutil
 from typing import Any
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.plain_file import read_plain
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 # Of an interpreter that was named itself only its own word is known: search path, version, whose environment it is.
@@ -138,10 +139,10 @@ def _packages_folders(search_path: list[str]) -> list[str]:
 def _configuration(path: str) -> dict[str, str]:
     """Return the `key = value` lines of pyvenv.cfg, keys in lower case."""
     try:
-        with open(os.path.join(path, "pyvenv.cfg"), encoding="utf-8", errors="replace") as lines:
-            pairs = [line.partition("=") for line in lines if "=" in line]
+        lines = read_plain(os.path.join(path, "pyvenv.cfg")).decode("utf-8", "replace").split("\n")
     except OSError as error:
         raise ProbeFailed(f"cannot read {path}/pyvenv.cfg: {error.strerror}") from error
+    pairs = [line.partition("=") for line in lines if "=" in line]
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 

@@ -13,6 +13,7 @@ import re
 from typing import Any, Iterator
 
 from stackplan.node import elf
+from stackplan.node.plain_file import RECORD_LIMIT, read_plain
 from stackplan.node.queries import _library_store
 from stackplan.node.queries.distributions import metadata_folders, named_by_folder
 
@@ -120,8 +121,7 @@ def _installed(site_packages: str) -> Iterator[Installed]:
             continue
         found = Installed(site_packages, folder)
         try:
-            with open(os.path.join(site_packages, folder, "RECORD"), "rb") as stream:
-                raw = stream.read()
+            raw = read_plain(os.path.join(site_packages, folder, "RECORD"), RECORD_LIMIT)
         except FileNotFoundError:
             pass
         except OSError as error:

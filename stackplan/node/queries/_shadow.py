@@ -17,6 +17,7 @@ from typing import Any, Iterator
 
 from stackplan.node import spool
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.plain_file import RECORD_LIMIT, read_plain
 from stackplan.node.queries import _environment
 from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
 
@@ -147,17 +148,18 @@ def _sweep(place: str) -> None:
 
 def _copy_metadata(source: str, target: str) -> None:
     if not os.path.isdir(source):
-        shutil.copyfile(source, target)
+        _copy(source, target)
         return
     os.mkdir(target)
     for name in _EGG_FILES if source.endswith(".egg-info") else _FILES:
-        try:
-            with open(os.path.join(source, name), "rb") as stream:
-                content = stream.read()
-        except FileNotFoundError:
-            continue
-        with open(os.path.join(target, name), "wb") as stream:
-            stream.write(content)
+        with contextlib.suppress(FileNotFoundError):
+            _copy(os.path.join(source, name), os.path.join(target, name))
+
+
+def _copy(source: str, target: str) -> None:
+    content = read_plain(source, RECORD_LIMIT)
+    with open(target, "wb") as stream:
+        stream.write(content)
 
 
 def _write(path: str, text: str) -> None:

@@ -2,9 +2,9 @@
 
 Asked with `{"venv": "~/ml-env"}` or `{"python": "/usr/bin/python3"}`; the answer's shape stands in
 `stackplan/model/distribution.py`. A row whose METADATA cannot be used still stands there, named after its folder, with
-`fault` missing-metadata, unreadable-metadata or incomplete-metadata; `not-utf-8` alone leaves the row usable. `markers`
-holds the values of PEP 508's environment markers. What an environment inherits from the system comes last, without what
-it has itself.
+`fault` missing-metadata, unreadable-metadata (and the reason in `why`) or incomplete-metadata; `not-utf-8` alone leaves
+the row usable. `markers` holds the values of PEP 508's environment markers. What an environment inherits from the
+system comes last, without what it has itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.plain_file import RECORD_LIMIT, read_plain
 from stackplan.node.queries import _environment
 
 
@@ -91,12 +92,12 @@ def _row(site_packages: str, folder: str) -> dict[str, Any]:
     egg = folder.endswith(".egg-info")
     file = path if egg and not os.path.isdir(path) else os.path.join(path, "PKG-INFO" if egg else "METADATA")
     try:
-        with open(file, "rb") as stream:
-            raw = stream.read()
+        raw = read_plain(file)
     except FileNotFoundError:
         row["fault"] = "missing-metadata"
-    except OSError:
+    except OSError as error:
         row["fault"] = "unreadable-metadata"
+        row["why"] = error.strerror
     else:
         _describe(row, raw)
     if not egg:
@@ -127,8 +128,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 def _sha256(path: str) -> str | None:
     try:
-        with open(path, "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
+        return hashlib.sha256(read_plain(path, RECORD_LIMIT)).hexdigest()
     except OSError:
         return None
 

@@ -16,6 +16,7 @@ import os
 from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.plain_file import RECORD_LIMIT, read_plain
 from stackplan.node.queries import _environment
 from stackplan.node.queries.distributions import canonical, metadata_folders, named_by_folder
 from stackplan.node.record import recorded_rows
@@ -85,14 +86,14 @@ class Walk:
     def _papers(self, path: str, entry: str, name: str) -> None:
         """Look for METADATA, and follow RECORD."""
         try:
-            os.stat(os.path.join(path, "METADATA"))
+            read_plain(os.path.join(path, "METADATA"))
         except FileNotFoundError:
             self._found("missing-metadata", name, entry + "/METADATA")
         except OSError as error:
             self._found("unreadable", name, entry + "/METADATA", error.strerror)
         try:
-            with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="surrogateescape", newline="") as lines:
-                self._record(lines.read(), name)
+            raw = read_plain(os.path.join(path, "RECORD"), RECORD_LIMIT)
+            self._record(raw.decode("utf-8", "surrogateescape"), name)
         except FileNotFoundError:
             self._found("missing-record", name, entry + "/RECORD")
         except (OSError, csv.Error) as error:

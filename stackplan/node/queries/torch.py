@@ -13,6 +13,7 @@ import os
 from typing import Any
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.plain_file import read_plain
 from stackplan.node.queries import _environment
 
 
@@ -35,8 +36,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 def _read(path: str) -> bytes | None:
     """Return a file's bytes, None when there is none."""
     try:
-        with open(path, "rb") as stream:
-            return stream.read()
+        return read_plain(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

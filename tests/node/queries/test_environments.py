@@ -8,7 +8,17 @@ import time
 import pytest
 
 from stackplan.node.context import CannotTell, ProbeFailed
-from stackplan.node.queries import _interpret, distributions, imports, python_value, records, torch, torch_arch
+from stackplan.node.plain_file import RECORD_LIMIT
+from stackplan.node.queries import (
+    _installed_libraries,
+    _interpret,
+    distributions,
+    imports,
+    python_value,
+    records,
+    torch,
+    torch_arch,
+)
 
 VERSION_PY = """from typing import Optional
 __all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip']
@@ -68,6 +78,54 @@ def test_unreadable_metadata_is_not_missing_metadata(environment, context, refus
     refuse(environment.packages / "shut-1.0.dist-info" / "METADATA")
     (row,) = distributions.answer(environment.asked, context())["distributions"]
     assert row["fault"] == "unreadable-metadata"
+
+
+@pytest.fixture(params=["pipe", "endless", "huge"])
+def hostile(request):
+    """Return a function that puts what cannot be read to its end in a file's place, and returns what is said of it."""
+
+    def place(path):
+        path.unlink()
+        if request.param == "pipe":
+            os.mkfifo(path)
+        elif request.param == "endless":
+            path.symlink_to("/dev/zero")
+        else:
+            path.touch()
+            os.truncate(path, RECORD_LIMIT + 1)
+            return "larger than "
+        return "not a regular file"
+
+    return place
+
+
+def test_a_metadata_that_never_ends_is_unreadable(environment, context, hostile):
+    folder = environment.packages / environment.install("torch", "2.10.0")
+    why = hostile(folder / "METADATA")
+    (row,) = distributions.answer(environment.asked, context())["distributions"]
+    assert (row["version"], row["fault"]) == ("2.10.0", "unreadable-metadata")
+    assert row["why"].startswith(why)
+    found = records.answer(environment.asked, context())["findings"]
+    (shown,) = found["unreadable"]["first"]
+    assert f"{folder.name}/METADATA" in shown.values()
+
+
+def test_a_record_that_never_ends_is_unreadable(environment, context, hostile):
+    folder = environment.packages / environment.install("torch", "2.10.0")
+    why = hostile(folder / "RECORD")
+    (row,) = distributions.answer(environment.asked, context())["distributions"]
+    assert (row["fault"], row["record_sha256"]) == (None, None)
+    (library,) = _installed_libraries._installed(str(environment.packages))
+    assert library.fault.startswith(f"{folder.name}/RECORD: {why}")
+
+
+def test_a_version_file_and_a_configuration_that_never_end(environment, context, hostile):
+    why = hostile(environment.write("torch/version.py", ""))
+    with pytest.raises(ProbeFailed, match=f"version.py: {why}"):
+        torch.answer(environment.asked, context())
+    why = hostile(environment.path / "pyvenv.cfg")
+    with pytest.raises(ProbeFailed, match=f"pyvenv.cfg: {why}"):
+        torch.answer(environment.asked, context())
 
 
 def test_no_venv_not_a_venv_and_a_dangling_interpreter_are_three_answers(environment, context, tmp_path):
