@@ -88,13 +88,18 @@ class _Pattern:
 
     def _starts(self, items: _Items, follow: _Starts = frozenset()) -> _Starts:
         """Return the characters that a match of `items`, with `follow` behind it, can begin with."""
+        found, skipped = self._beginning(items)
+        return found | follow if skipped else found
+
+    def _beginning(self, items: _Items) -> tuple[_Starts, bool]:
+        """Return what `items` can begin with, and whether they can match nothing; both in one walk over what nests."""
         found: _Starts = frozenset()
         for operator, argument in items:
             starts, skipped = self._of_one(operator, argument)
             found |= starts
             if not skipped:
-                return found
-        return found | follow
+                return found, False
+        return found, True
 
     def _of_one(self, operator: object, argument: Any) -> tuple[_Starts, bool]:
         """Return what one item can begin with, and whether it can match nothing."""
@@ -105,11 +110,9 @@ class _Pattern:
             return self.alphabet, True
         if parts := _parts(operator, argument):
             optional = name in _REPEATS and argument[0] == 0
-            return frozenset().union(*map(self._starts, parts)), optional or any(map(self._empty, parts))
+            starts, skipped = zip(*map(self._beginning, parts), strict=True)
+            return frozenset().union(*starts), optional or any(skipped)
         return self._characters(operator, argument), False
-
-    def _empty(self, items: _Items) -> bool:
-        return all(self._of_one(*it)[1] for it in items)
 
     def _characters(self, operator: object, argument: Any) -> _Starts:
         match str(operator):

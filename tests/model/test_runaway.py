@@ -55,3 +55,7 @@ def test_one_text_can_be_taken_in_two_ways(pattern):
 @pytest.mark.parametrize("pattern", HARMLESS)
 def test_each_character_decides(pattern):
     assert not may_run_away(pattern)
+
+
+def test_what_nests_deeply_is_told_at_once():
+    assert may_run_away("(?:" * 60 + "a" + "b)*" * 60)
