@@ -119,9 +119,10 @@ class PlaybookIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`command` is plan, apply, verify, rollback or show; `run` None where nothing was executed; `outcome` is the worst
-    of the nodes' outcomes, in the words of NodeOutcome. `variable_origins` says who set those of the `variables` that are
-    not the playbook's own.
+    """`command` is plan, apply, verify, rollback or show; `run` None where nothing was executed.
+
+    `outcome` is the worst of the nodes' outcomes, in the words of NodeOutcome. `variable_origins` says who set those of
+    the `variables` that are not the playbook's own.
     """
 
     command: str
