@@ -83,5 +83,5 @@ def test_reading_is_whole_or_says_why_not(tmp_path: Path) -> None:
         context.read("/file", limit=4)
     with pytest.raises(FileNotFoundError, match="/missing"):
         context.read("/missing")
-    with pytest.raises(ProbeFailed, match=r"cannot be read: Is a directory"):
+    with pytest.raises(ProbeFailed, match=r"cannot be read: not a regular file"):
         context.read("/")
