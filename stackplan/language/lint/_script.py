@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from stackplan.language.lint._shell import Command, commands
+from stackplan.language.lint._shell import Command, read, read_arguments
+from stackplan.language.lint._tree import Block, flat
 from stackplan.model.location import Location
 
 Sources = Mapping[str, tuple[str, ...]]
@@ -18,24 +19,32 @@ class Script:
         self._sources = sources
 
     @classmethod
-    def of(cls, found: tuple[Command, ...], at: Location, sources: Sources) -> "Script":
-        """Return the script of an argument list, whose commands are known already."""
-        script = cls(found[0].text, at, sources)
-        script.__dict__["commands"] = found
+    def of(cls, argv: tuple[str, ...], at: Location, sources: Sources) -> "Script":
+        """Return the script of an argument list, which is one command."""
+        script = cls(" ".join(argv), at, sources)
+        script.__dict__["block"] = read_arguments(argv)
         return script
 
     @cached_property
+    def block(self) -> Block:
+        return read(self.text)
+
+    @cached_property
     def commands(self) -> tuple[Command, ...]:
-        return commands(self.text)
+        return tuple(flat(self.block))
 
     def place(self, command: Command) -> Location:
         """Return where a command stands in the file, or where the text begins when that cannot be told."""
+        return self.place_at(command.start)
+
+    def place_at(self, offset: int) -> Location:
+        """Return where the text's character at `offset` stands in the file, or where the text begins."""
         lines = self._sources.get(self.at.path, ())
         if self.at.line > len(lines):
             return self.at
         if not lines[self.at.line - 1][self.at.column - 1 :].startswith("|"):
-            return place_of(self.text[command.start : command.start + 12].split("\n")[0], self.at, self._sources)
-        before = self.text[: command.start]
+            return place_of(self.text[offset : offset + 12].split("\n")[0], self.at, self._sources)
+        before = self.text[:offset]
         number = self.at.line + before.count("\n") + 1
         if number > len(lines):
             return self.at

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackplan.language.lint import _wanted
+from stackplan.language.lint import _settings, _wanted
 from stackplan.language.lint._script import Script, place_of
+from stackplan.language.lint._settings import Setting
 from stackplan.language.lint._shell import Command, command_of, commands
 from stackplan.language.lint._wanted import Index, Wanted
 from stackplan.model.arguments import Arguments
@@ -132,7 +133,7 @@ class Looked:
             return Script(text, self.arguments.place("script"), self._sources)
         argv = self.arguments.values.get("argv")
         words = tuple(str(it) for it in argv) if isinstance(argv, tuple) else ()
-        return Script.of(command_of(words), self.arguments.place("argv"), self._sources) if words else None
+        return Script.of(words, self.arguments.place("argv"), self._sources) if words else None
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -153,6 +154,28 @@ class Looked:
                 for name, value in inner.items()
                 if isinstance(value, str)
             ]
+        return tuple(found)
+
+    @cached_property
+    def content(self) -> Script | None:
+        """What a `file` step writes; None of any other step. A file of the project has no lines in the playbook."""
+        if self.kind != "file":
+            return None
+        text = self.arguments.values.get("content")
+        if isinstance(text, Secret):
+            text = self.written.action.arguments.values.get("content")
+        field = next((it for it in ("template", "source") if it in self.arguments), "content")
+        return Script(text, self.arguments.place(field), self._sources) if isinstance(text, str) else None
+
+    @cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """The variables that the step sets in whatever way: by its `env`, its commands, the file that it writes."""
+        found = [Setting(name, value, at) for name, value, at in self.environment]
+        for it in self.commands:
+            found += [Setting(name, value, self.command_at(it)) for name, value in _settings.of_command(it)]
+        if (content := self.content) is not None:
+            lines = _settings.in_text(content.text)
+            found += [Setting(name, value, content.place_at(offset)) for name, value, offset in lines]
         return tuple(found)
 
 

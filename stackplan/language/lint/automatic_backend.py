@@ -13,11 +13,11 @@ def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
         if step.installs and step.arguments.values.get("torch_backend") == "auto":
             yield Finding(f"`torch_backend: auto`: {_WHY}", step.place("torch_backend"), _REMEDY, step.id)
-        for name, value, at in step.environment:
-            if name == "UV_TORCH_BACKEND" and value == "auto":
-                yield Finding(f"UV_TORCH_BACKEND is auto: {_WHY}", at, _REMEDY, step.id)
+        for it in step.settings:
+            if it.name == "UV_TORCH_BACKEND" and it.value == "auto":
+                yield Finding(f"UV_TORCH_BACKEND is auto: {_WHY}", it.at, _REMEDY, step.id)
         for command in step.commands:
-            if "--torch-backend=auto" in command.text or "--torch-backend auto" in command.text:
+            if "--torch-backend=auto" in command.words or "--torch-backend auto" in command.text:
                 yield Finding(f"`--torch-backend=auto`: {_WHY}", step.command_at(command), _REMEDY, step.id)
 
 

@@ -6,22 +6,17 @@ from collections.abc import Iterator
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 
-_CUDA = re.compile(r"cuda|nvidia", re.IGNORECASE)
-_ASSIGNED = re.compile(r"LD_LIBRARY_PATH\+?=(?P<value>.*)", re.DOTALL)
+_CUDA = re.compile(r"cuda|nvidia|nccl|cudnn", re.IGNORECASE)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
-        found = [(value, at) for name, value, at in step.environment if name == "LD_LIBRARY_PATH"]
-        for it in step.commands:
-            words = (_ASSIGNED.match(word) for word in (*it.words, *it.assignments))
-            found += [(match["value"], step.command_at(it)) for match in words if match]
-        for value, at in found:
-            if isinstance(value, str) and _CUDA.search(value):
+        for it in step.settings:
+            if it.name == "LD_LIBRARY_PATH" and isinstance(it.value, str) and _CUDA.search(it.value):
                 summary = "these libraries go before those that torch brings along, under the same names"
-                if "compat" in value:
+                if "compat" in it.value:
                     summary = "a compat folder puts another user-space driver before the one of the kernel module"
-                yield Finding(summary, at, "take it out: wheels find their own libraries", step.id)
+                yield Finding(summary, it.at, "take it out: wheels find their own libraries", step.id)
 
 
 RULE = warning(

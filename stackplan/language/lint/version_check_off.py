@@ -12,15 +12,9 @@ _REMEDY = "take it out, and move flashinfer-python, -cubin and -jit-cache to one
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
-        for name, value, at in step.environment:
-            if name == _NAME and str(value) not in ("", "0"):
-                yield Finding(_SUMMARY, at, _REMEDY, step.id)
-        for it in step.commands:
-            if any(word.startswith(f"{_NAME}=") and not word.endswith("=0") for word in (*it.words, *it.assignments)):
-                yield Finding(_SUMMARY, step.command_at(it), _REMEDY, step.id)
-        content = step.arguments.values.get("content") if step.kind == "file" else None
-        if isinstance(content, str) and f"{_NAME}=1" in content:
-            yield Finding(_SUMMARY, step.place("content"), _REMEDY, step.id)
+        for it in step.settings:
+            if it.name == _NAME and str(it.value) not in ("", "0"):
+                yield Finding(_SUMMARY, it.at, _REMEDY, step.id)
 
 
 RULE = error(

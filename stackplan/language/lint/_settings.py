@@ -1,0 +1,81 @@
+"""Every way in which a step sets a variable: its `env`, a command of its script, a line of a file that it writes.
+
+env: {A: "1"}    A=1 cmd    env A=1 cmd    export A=1    systemctl set-environment A=1    docker run -e A=1 image
+echo 'export A=1' >> ~/.profile    Environment="A=1" "B=2"    setenv A 1    A: "1"    os.environ["A"] = "1"
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackplan.language.lint._shell import Command
+from stackplan.model.location import Location
+from stackplan.model.secret import Text
+
+DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
+_IN_LINE = re.compile(r"(?:^|(?<=[\s\"']))(?P<name>[A-Za-z_]\w*)\+?=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']*)")
+_MAPPED = re.compile(r"\s*(?:- )?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*:\s+(?P<value>\S.*)")
+_SET = re.compile(r"\s*(?:setenv|set -gx|set -Ux|PassEnvironment) (?P<name>[A-Za-z_]\w*)\s+(?P<value>.+)")
+_PYTHON = re.compile(
+    r"(?:environ\[|environ\.setdefault\(|putenv\()\s*[\"'](?P<name>\w+)[\"']\s*[\],]\s*=?\s*(?P<value>\S.*)"
+)
+_UNIT = re.compile(r"\s*(?:Environment|DefaultEnvironment)=")
+_PRINTING = frozenset({"echo", "printf"})
+_COMMENT = ("#", ";", "//")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A variable that is set: `value` without its quotes, a Secret where a secret stands in it."""
+
+    name: str
+    value: Text
+    at: Location
+
+
+def of_command(command: Command) -> Iterator[tuple[str, str]]:
+    """Yield the variables that a command sets, with their values: for itself, for its shell, for what it starts."""
+    for word in command.assignments:
+        yield from _assigned(word)
+    program, words = command.program, command.words[1:]
+    if program in DECLARING or (program == "systemctl" and "set-environment" in words):
+        for word in words:
+            yield from _assigned(word)
+    elif program == "setenv" and len(words) > 1:
+        yield words[0], words[1]
+    elif program in ("docker", "podman", "nerdctl", "srun", "sbatch", "apptainer", "singularity", "systemd-run"):
+        for option, word in zip(command.words, words, strict=False):
+            if option in ("-e", "--env", "--setenv", "--export"):
+                yield from _assigned(word)
+            elif word.startswith(("--env=", "--setenv=", "-E")):
+                yield from _assigned(word.removeprefix("-E").removeprefix("--env=").removeprefix("--setenv="))
+    elif program in _PRINTING and command.redirections:
+        for word in words:
+            yield from ((name, value) for name, value, _ in in_text(word.replace("\\n", "\n")))
+    elif program == "tee" or program.startswith("python"):
+        yield from ((name, value) for word in words for name, value, _ in in_text(word))
+
+
+def _assigned(word: str) -> Iterator[tuple[str, str]]:
+    if match := _ASSIGNED.fullmatch(word):
+        yield match["name"], match["value"]
+
+
+def in_text(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield what the lines of a text set, as profiles, units, dotenv files, YAML, JSON and Python say it, and where."""
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        if ("=" in line or ":" in line or "env" in line) and not line.lstrip().startswith(_COMMENT):
+            unit = _UNIT.match(line)
+            found = list(_IN_LINE.finditer(line, unit.end() if unit else 0))
+            one = None if found else _MAPPED.match(line) or _SET.match(line)
+            for match in [*found, *([one] if one else []), *_PYTHON.finditer(line)]:
+                yield match["name"], _bare(match["value"]), offset + match.start("name")
+        offset += len(line)
+
+
+def _bare(text: str) -> str:
+    """Return a value without its quotes, and what closes the line behind it."""
+    text = text.strip().rstrip(",)")
+    return text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
