@@ -8,6 +8,7 @@ from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 
 _WHY = "it depends on what the packages bring along"
+_PLACES = ("target", "file", "nvcc", "toolkit_build")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +57,11 @@ def foretell_packages(
     the node can tell.
     """
     answers: dict[Query, Answer] = {}
-    for query, answer in facts.answers.items():
-        if query.kind == "dpkg" and isinstance(answer, Known):
+    for query, answer in facts.of_kind("dpkg"):
+        if isinstance(answer, Known):
             answers[query] = Known(_listing(told(answer), changes, request))
     listings = [told(answer) for answer in answers.values()]
-    for query, answer in facts.answers.items():
+    for query, answer in facts.of_kind("apt_package", "os", "service", *_PLACES):
         if query.kind == "apt_package" and isinstance(answer, Known) and listings:
             answers[query] = Known(_row(str(query.arguments["name"]), told(answer), listings[0]))
         elif changes and _may_come_with_a_package(query, told(answer)):
@@ -113,7 +114,7 @@ def _may_come_with_a_package(query: Query, about: Mapping[str, Plain]) -> bool:
     wanted = about.get("wanted")
     # Many a package makes the user that its files belong to.
     nobody = isinstance(wanted, dict) and None in (wanted.get("uid"), wanted.get("gid"))
-    return query.kind in ("target", "file", "nvcc", "toolkit_build") and (missing or nobody)
+    return query.kind in _PLACES and (missing or nobody)
 
 
 def _text(value: Plain) -> str | None:

@@ -27,6 +27,9 @@ _OPEN = (
 )
 """Questions whose answers may rest on a path that they do not name."""
 
+_ASKED_ALONE = ("disk",)
+"""Questions whose answers name no place beyond the one that was asked about, and differ on every node."""
+
 
 def at_or_below(facts: Facts, *paths: str) -> Iterator[Query]:
     """Yield the questions that name one of `paths`, or something below it, as they were asked or as they were read,
@@ -35,7 +38,7 @@ def at_or_below(facts: Facts, *paths: str) -> Iterator[Query]:
     for query in facts.answers:
         named = any(_within(value, paths) for value in query.arguments.values())
         # An answer is looked at last: what follows from it counts only for nodes that give the very same one.
-        if named or _told_within(told(facts.answers[query]), paths):
+        if named or (query.kind not in _ASKED_ALONE and _told_within(told(facts.answers[query]), paths)):
             yield query
 
 

@@ -18,8 +18,8 @@ def installed_answers(
     prefix, given, link = str(about["prefix"]), str(build.arguments["prefix"]), str(build.arguments["link"])
     moved = (link,) if link_moves else ()
     answers = left_open(facts, given, prefix, *moved, why="it depends on what the toolkit's installer puts there")
-    for query, answer in facts.answers.items():
-        if query.kind == "link_end" and query.arguments["path"] == link and isinstance(answer, Known):
+    for query, answer in facts.of_kind("link_end"):
+        if query.arguments["path"] == link and isinstance(answer, Known):
             # The action puts the link back where it led; what it is to lead to is a folder that the installer makes.
             answers[query] = Known({**told(answer), "kind": "link", "leads_to": prefix}) if link_moves else answer
     for query in answers:

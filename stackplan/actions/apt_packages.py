@@ -240,12 +240,12 @@ def _brings_packages(facts: Facts) -> str | None:
     """Return which earlier step is foretold to make more packages known to apt, in words, or None."""
     if _dpkg(facts).get("foretold"):
         return "an earlier step installs packages"
-    for query, answer in facts.answers.items():
+    for query, answer in facts.of_kind("target", "file"):
         about = told(answer)
         path = str(about.get("path") or query.arguments.get("path") or "")
         # A file that is only foretold has no time of its last change.
         foretold = "modified_ns" in about and about["modified_ns"] is None
-        if query.kind in ("target", "file") and path.startswith(_SOURCES) and foretold:
+        if path.startswith(_SOURCES) and foretold:
             return f"an earlier step writes {path}"
     return None
 

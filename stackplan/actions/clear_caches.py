@@ -89,8 +89,8 @@ class ClearCaches(ActionKind):
         answers: dict[Query, Answer] = left_open(facts, *folders, why="kernels are removed there")
         answers |= {
             it: Known(cleared(told(other)))
-            for it, other in facts.answers.items()
-            if it.kind == "kernel_caches" and _same(it, query) and isinstance(other, Known)
+            for it, other in facts.of_kind("kernel_caches")
+            if _same(it, query) and isinstance(other, Known)
         }
         after = facts.foreseen(answers)
         return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)

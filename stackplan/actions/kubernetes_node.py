@@ -121,8 +121,8 @@ class KubernetesNode(ActionKind):
         query = self.target.query
         answers: dict[Query, Answer] = {
             it: Known(after)
-            for it, known in facts.answers.items()
-            if it.kind == query.kind and it.arguments == query.arguments and isinstance(known, Known)
+            for it, known in facts.of_kind(query.kind)
+            if it.arguments == query.arguments and isinstance(known, Known)
         }
         evicted = pod_names(before) if self.goal is Goal.DRAIN else ()
         return Prediction(

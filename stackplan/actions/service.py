@@ -104,8 +104,8 @@ class Service(ActionKind):
         # Whoever asks for it: the state is the same, only the asker is another one.
         answers: dict[Query, Answer] = {
             it: Known({**told(answer), **{key: after[key] for key in before if key not in ("uid", "user")}})
-            for it, answer in facts.answers.items()
-            if it.kind == "service" and it.arguments == query.arguments and isinstance(answer, Known)
+            for it, answer in facts.of_kind("service")
+            if it.arguments == query.arguments and isinstance(answer, Known)
         }
         return Prediction(changes=changes, answers=answers)
 

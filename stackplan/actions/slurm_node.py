@@ -119,7 +119,9 @@ class SlurmNode(ActionKind):
             return Prediction(changes=(), answers={})
         moved = {key: value for key, value in after.items() if before[key] != value}
         answers: dict[Query, Answer] = {
-            it: Known({**told(known), **moved}) for it, known in facts.answers.items() if self._is_about_it(it, known)
+            it: Known({**told(known), **moved})
+            for it, known in facts.of_kind("slurm_node")
+            if it.arguments == self._query.arguments and isinstance(known, Known)
         }
         waited = occupants(before) if self.goal is Goal.DRAIN else ()
         return Prediction(changes=changes, answers=answers, details=tuple(f"waits for {it}" for it in waited))
@@ -141,9 +143,6 @@ class SlurmNode(ActionKind):
     @property
     def _query(self) -> Query:
         return slurm_query(self.node)
-
-    def _is_about_it(self, query: Query, answer: Answer) -> bool:
-        return query.kind == "slurm_node" and query.arguments == self._query.arguments and isinstance(answer, Known)
 
     def _drained(self, before: Mapping[str, Plain]) -> dict[str, Plain]:
         """Return the node as it is once its jobs have ended."""

@@ -1,7 +1,7 @@
 """From a playbook to bound steps: kinds found, arguments read, questions known. Pure; imports model only."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TypeAlias
 
 from stackplan.engine.facts_file import holds_secret
@@ -60,15 +60,16 @@ class BoundStep:
     action_queries: tuple[Query, ...]
     pre: tuple[BoundCondition, ...]
     post: tuple[BoundCondition, ...]
+    queries: tuple[Query, ...] = field(init=False, repr=False, compare=False)
+    """What has to be known ahead of the action, each question once."""
+
+    def __post_init__(self) -> None:
+        queries = unique((*self.action_queries, *queries_of(self.pre), *queries_of(self.post)))
+        object.__setattr__(self, "queries", queries)
 
     @property
     def id(self) -> StepId:
         return self.step.id
-
-    @property
-    def queries(self) -> tuple[Query, ...]:
-        """What has to be known ahead of the action, each question once."""
-        return unique((*self.action_queries, *queries_of(self.pre), *queries_of(self.post)))
 
     @property
     def ends_boot(self) -> bool:

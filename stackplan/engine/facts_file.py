@@ -16,6 +16,7 @@ from stackplan.engine.state_folder import private_folder
 from stackplan.model.arguments import Value
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown, to_keep
+from stackplan.model.same import Same
 from stackplan.model.secret import Redactor, Secret
 
 FORMAT = "stackplan.facts/1"
@@ -94,9 +95,16 @@ class Reading:
     queries: dict[str, Query] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     parts: dict[str, Plain] = field(default_factory=dict)
+    rows: dict[Same[object], tuple[Query, Answer]] = field(default_factory=dict)
 
     def row(self, row: object) -> tuple[Query, Answer]:
         """Return the question and the answer of an entry of `answers`. Raise Malformed."""
+        same = Same(row)
+        if (found := self.rows.get(same)) is None:
+            found = self.rows[same] = self._row(row)
+        return found
+
+    def _row(self, row: object) -> tuple[Query, Answer]:
         asked = row.get("query") if isinstance(row, dict) else None
         if not isinstance(row, dict) or not isinstance(asked, dict):
             raise Malformed("an entry of `answers` has no `query`")

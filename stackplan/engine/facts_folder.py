@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.engine.facts_file import Reading, Recording, decode, file_name, recording_of
-from stackplan.engine.json_text import parse
+from stackplan.engine.json_text import Reader
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.facts import Facts
 from stackplan.model.location import Location
@@ -35,11 +35,11 @@ def read_folder(folder: Path) -> dict[str, Facts]:
 def read_recorded(folder: Path) -> dict[str, RecordedNode]:
     """Return the same with where they come from. Raise Invalid, with every file that cannot be used."""
     found: dict[str, RecordedNode] = {}
-    reading = Reading()
+    reader, reading = Reader(), Reading()
     wrong: list[Diagnosis] = []
     for path in _paths(folder):
         try:
-            data = parse(_bytes(path))
+            data = reader.parse(_bytes(path))
             it = RecordedNode(decode(data, reading), path, recording_of(data))
         except (OSError, ValueError, RecursionError) as error:
             wrong.append(_unusable(path, error))

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections import deque
+from dataclasses import dataclass, field
 
 from stackplan.engine.encoding import Malformed
 
@@ -22,6 +24,99 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise Malformed(f"the key {json.dumps(twice[:60])} stands twice in one object")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads texts that resemble one another, of which most is read once.
+
+    An object in a list of the outermost object is the very same one as that which stood there, word for word, in one of
+    the last texts. Nobody may change what is returned.
+    """
+
+    _lists: dict[str, list[deque[tuple[str, object]]]] = field(default_factory=dict)
+    """By key, for each place in the list, the last texts that stood there and their data."""
+
+    def parse(self, text: bytes) -> object:
+        """Return the data of a text. Raise ValueError or RecursionError as `parse` does."""
+        try:
+            return self._outermost(text.decode("utf-8"))
+        except (ValueError, StopIteration, RecursionError):
+            # Whatever else it is, and the words for what is wrong with it.
+            return parse(text)
+
+    def _outermost(self, text: str) -> object:
+        """Return the object that a text is. Raise ValueError or StopIteration for anything else."""
+        pairs: list[tuple[str, object]] = []
+        at = _after("{", text, 0)
+        while True:
+            # What does not begin like a text is no key.
+            key, at = _scanned(text, _after('"', text, at) - 1)
+            at = _beyond(text, _after(":", text, at))
+            value, at = self._list(str(key), text, at) if text.startswith("[", at) else _scanned(text, at)
+            pairs.append((str(key), value))
+            at = _beyond(text, at)
+            if not text.startswith(",", at):
+                break
+            at += 1
+        if _beyond(text, _after("}", text, at)) != len(text):
+            raise ValueError("more than one thing")
+        return _object(pairs)
+
+    def _list(self, key: str, text: str, at: int) -> tuple[list[object], int]:
+        """Return the list at `at` and where it ends."""
+        places = self._lists.setdefault(key, [])
+        found: list[object] = []
+        at = _beyond(text, at + 1)
+        if text.startswith("]", at):
+            return found, at + 1
+        while True:
+            if len(found) == len(places):
+                places.append(deque(maxlen=_KEPT))
+            item, at = _item(places[len(found)], text, _beyond(text, at))
+            found.append(item)
+            at = _beyond(text, at)
+            if not text.startswith(",", at):
+                return found, _after("]", text, at)
+            at += 1
+
+
+def _item(known: deque[tuple[str, object]], text: str, at: int) -> tuple[object, int]:
+    """Return the value at `at` and where it ends; keep it among those that are known."""
+    # An object ends with its brace, whatever follows it; a number that is known may go on here.
+    if text.startswith("{", at):
+        for said, item in known:
+            if text.startswith(said, at):
+                return item, at + len(said)
+    item, end = _DECODER.raw_decode(text, at)
+    known.appendleft((text[at:end], item))
+    return item, end
+
+
+def _beyond(text: str, at: int) -> int:
+    """Return where the white space ends that begins at `at`."""
+    space = _SPACE.match(text, at)
+    assert space is not None
+    return space.end()
+
+
+def _after(mark: str, text: str, at: int) -> int:
+    """Return the place behind a mark that may stand behind white space. Raise ValueError."""
+    at = _beyond(text, at)
+    if not text.startswith(mark, at):
+        raise ValueError(f"no {mark}")
+    return at + 1
+
+
+def _scanned(text: str, at: int) -> tuple[object, int]:
+    """Return the value that begins at `at`, or behind the white space there, and where it ends."""
+    value, end = _DECODER.raw_decode(text, _beyond(text, at))
+    return value, end
 
 
 def format_of(text: str) -> str | None:

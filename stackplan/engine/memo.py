@@ -23,10 +23,11 @@ class Look:
     source: int
     query: Query | None
 
-    def at(self, sources: tuple[Source, ...]) -> object:
-        """Return what stands there; None: no such question was asked."""
+    def mark(self, sources: tuple[Source, ...]) -> object:
+        """Return what tells apart what stands there, as `_mark` does; None stands where no such question was asked."""
         found = sources[self.source]
-        return tuple(found) if self.query is None else found.get(self.query)
+        # Answers are not compared, for they may be large.
+        return tuple(found) if self.query is None else id(found.get(self.query))
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class Memo:
         key = (word, id(about), *besides)
         _, way = self._calls.get(key, (None, None))
         while isinstance(way, Fork):
-            way = way.way(way.look.at(sources))
+            way = way.ways.get(way.look.mark(sources))
         if way is None:
             looks: dict[Look, object] = {}
             way = Result(work(*(Watched(source, number, looks) for number, source in enumerate(sources))))
@@ -138,5 +139,5 @@ class Memo:
 
 
 def _mark(found: object) -> object:
-    """Return what tells apart what was found: answers are not compared, for they may be large."""
+    """Return what tells apart what was found, as `Look.mark` does."""
     return found if isinstance(found, tuple) else id(found)

@@ -29,11 +29,16 @@ class Outlook:
     stale: frozenset[Query] = frozenset()
     changed_by: str | None = None
     memo: Memo = field(default_factory=Memo, compare=False, repr=False)
+    _facts: Facts | None = field(init=False, default=None, compare=False, repr=False)
 
     @property
     def facts(self) -> Facts:
         """How the node will look."""
-        return self.now.foreseen(self.foretold) if self.changed_by is not None or self.foretold else self.now
+        if self._facts is not None:
+            return self._facts
+        found = self.now.foreseen(self.foretold) if self.changed_by is not None or self.foretold else self.now
+        object.__setattr__(self, "_facts", found)
+        return found
 
     def prove(self, conditions: Collection[BoundCondition]) -> tuple[Proof, ...]:
         """Return how conditions will stand, as `facts` tell it."""

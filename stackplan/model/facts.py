@@ -168,6 +168,10 @@ class Facts:
         except KeyError:
             raise NotAsked(f"{query.kind} {dict(query.arguments)!r} was not among the queries") from None
 
+    def of_kind(self, *kinds: str) -> "Iterator[tuple[Query, Answer]]":
+        """Yield the questions of some kinds with their answers; no other answer is looked at."""
+        return ((query, self.answers[query]) for query in self.answers if query.kind in kinds)
+
     def seen_by(self, user: str | None) -> "Facts":
         """Return these facts as the step of `user` asked for them."""
         return self if user == self.user else replace(self, user=user)
