@@ -1,6 +1,7 @@
 """What a token or a password looks like when it is written out in clear."""
 
 import re
+from collections.abc import Iterator
 
 # Each prefix is documented by its issuer; what follows is as long as those tokens are at least.
 _TOKENS = {
@@ -18,8 +19,82 @@ TOKEN = re.compile(
     r"(?<![A-Za-z0-9_])(?:" + "|".join(f"(?P<k{at}>{it})" for at, it in enumerate(_TOKENS.values())) + ")"
 )
 _NAMES = tuple(_TOKENS)
-PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@'\"{}]*:(?P<password>[^\s/@'\"{}$]+)@")
-SECRET_NAME = re.compile(r"(?:^|_)(?:token|password|passwd|secret|api_?key|access_?key|private_?key)$", re.IGNORECASE)
+PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\"{}<>]*:(?P<secret>[^\s/@'\"{}$<>`]+)@")
+_HEADER = re.compile(
+    r"authorization[\"']?\s*[:=,]?\s*[\"']?(?:bearer|basic|token|apikey)\s+(?P<secret>[A-Za-z0-9+/=._~:-]+)",
+    re.IGNORECASE,
+)
+_NAME = (
+    r"(?:[A-Za-z0-9_.-]*[_.-])?(?:(?:access|auth|refresh|hub|api|id|bot)?token|[A-Za-z]*password|passwd|passphrase|secret|"
+    r"(?:api|access|private|secret|encryption|signing)[_-]?key|(?<=[_-])pwd|sshpass)"
+)
+_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
+_OF_TEXT = re.compile(
+    # Tokens of a tokenizer, and counts of them.
+    r"(?:^|.*[_.-])(?:pad|eos|bos|unk|sep|cls|mask|image|audio|video|stop|next|special|think|tool|start|end|max|min|new|num|"
+    r"per|prompt|image|draft)[_-]?token",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"(?<![A-Za-z0-9_.-])(?:--?)?(?P<name>{_NAME})(?P<between>[\"']?\s*(?:=|:\s)\s*)(?P<quote>[\"']?)"
+    r"(?P<secret>[^\s\"',;&}]+)",
+    re.IGNORECASE,
+)
+_MASKED = re.compile(
+    rf"(?:(?<![A-Za-z0-9_.-])(?:--?)?{_NAME}[\"']?\s*[=:\s]\s*[\"']?|\s-(?:u|-user|-creds)[=\s][\"']?[^\s:\"']+:|\s-[paP]\s*[\"']?)"
+    r"(?P<secret>[^\s\"',;&}]+)",
+    re.IGNORECASE,
+)
+_NETRC = re.compile(r"\blogin\s+\S+\s+password\s+(?P<secret>\S+)")
+_STANDS_FOR_ONE = re.compile(
+    r"<.*>|[*xX.\u2026-]+|\*\*\*.*|(?:your|my)[-_].*|none|null|empty|dummy|unused|true|false|enabled|disabled|required|"
+    r"optional|string|redacted|not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask",
+    re.IGNORECASE,
+)
+_ELSEWHERE = ("/", "~", "./", "../", "@", "%", "!", "{", "[", "http://", "https://", "file:", "env:", "vault:", "env.")
+_RELATIVE = re.compile(r"(?:[a-z_.-]+/)+[a-z_.-]+")
+SHORTEST = 6
+"""Characters of the shortest value that a name alone makes a secret of."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether what bears this name is a token or a password: HF_TOKEN, --api-key, and not --eos-token."""
+    return _SECRET_NAME.fullmatch(name) is not None and _OF_TEXT.match(name) is None
+
+
+def in_clear(value: str, *, shortest: int = SHORTEST) -> bool:
+    """Return whether a value is written out, and no variable, template, path or word that stands in for it."""
+    value = value.strip()
+    if len(value) < shortest or any(it in value for it in ("$", "`", "{{", "(", ")", "[")):
+        return False
+    return not (value.startswith(_ELSEWHERE) or _STANDS_FOR_ONE.fullmatch(value) or _RELATIVE.fullmatch(value))
+
+
+def in_line(line: str) -> Iterator[tuple[str, int]]:
+    """Yield what of a line is a secret by its form, wherever it stands, with its column from 0."""
+    if "_" in line or "-" in line or "AKIA" in line or "ASIA" in line:
+        yield from ((f"{kind(match)} stands here", match.start()) for match in TOKEN.finditer(line))
+    if "://" in line and "@" in line and (found := PASSWORD.search(line)) and in_clear(found["secret"], shortest=2):
+        yield "a password stands in this address", found.start("secret")
+    if "uthorization" in line and (found := _HEADER.search(line)) and in_clear(found["secret"]):
+        yield "what an Authorization header lets in stands here", found.start("secret")
+    if "login" in line and (found := _NETRC.search(line)) and in_clear(found["secret"], shortest=2):
+        yield "the password of a login stands here", found.start("secret")
+
+
+def named(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the names of secrets that a text gives values to, `NAME=VALUE` or `NAME: VALUE`, and where these stand.
+
+    A plain word behind a colon counts for prose.
+    """
+    for match in _NAMED.finditer(text):
+        name, value = match["name"], match["secret"]
+        if is_secret_name(name) and in_clear(value) and ("=" in match["between"] or _looks_random(value)):
+            yield name, match.start("secret")
+
+
+def _looks_random(value: str) -> bool:
+    return any(it.isdigit() for it in value) or value not in (value.lower(), value.upper(), value.capitalize())
 
 
 def kind(match: re.Match[str]) -> str:
@@ -28,5 +103,13 @@ def kind(match: re.Match[str]) -> str:
 
 
 def masked(line: str) -> str:
-    """Return a line with each token in it replaced by as many `*`, so that a caret still points rightly."""
-    return TOKEN.sub(lambda match: "*" * len(match[0]), line)
+    """Return a line with whatever may be a secret replaced by as many `*`, so that a caret still points rightly."""
+    line = TOKEN.sub(lambda match: "*" * len(match[0]), line)
+    for pattern in (_HEADER, _NETRC, _MASKED):
+        line = pattern.sub(_stars, line)
+    return line
+
+
+def _stars(match: re.Match[str]) -> str:
+    start, end = (at - match.start() for at in match.span("secret"))
+    return match[0][:start] + "*" * (end - start) + match[0][end:] if in_clear(match["secret"]) else match[0]

@@ -21,6 +21,7 @@ _PYTHON = re.compile(
     r"(?:environ\[|environ\.setdefault\(|putenv\()\s*[\"'](?P<name>\w+)[\"']\s*[\],]\s*=?\s*(?P<value>\S.*)"
 )
 _UNIT = re.compile(r"\s*(?:Environment|DefaultEnvironment)=")
+_STARTING = frozenset({"docker", "podman", "nerdctl", "srun", "sbatch", "apptainer", "singularity"})
 _PRINTING = frozenset({"echo", "printf"})
 _COMMENT = ("#", ";", "//")
 
@@ -36,30 +37,34 @@ class Setting:
 
 def of_command(command: Command) -> Iterator[tuple[str, str]]:
     """Yield the variables that a command sets, with their values: for itself, for its shell, for what it starts."""
-    for word in command.assignments:
-        yield from _assigned(word)
+    for word in (*command.assignments, *_assigning(command)):
+        if match := _ASSIGNED.fullmatch(word):
+            yield match["name"], match["value"]
+    if command.program == "setenv":
+        yield from zip(command.words[1:2], command.words[2:3], strict=False)
+    for text in _texts(command):
+        yield from ((name, value) for name, value, _ in in_text(text))
+
+
+def _assigning(command: Command) -> Iterator[str]:
+    """Yield the words of a command that have the form NAME=VALUE, or might have."""
     program, words = command.program, command.words[1:]
     if program in DECLARING or (program == "systemctl" and "set-environment" in words):
-        for word in words:
-            yield from _assigned(word)
-    elif program == "setenv" and len(words) > 1:
-        yield words[0], words[1]
-    elif program in ("docker", "podman", "nerdctl", "srun", "sbatch", "apptainer", "singularity", "systemd-run"):
+        yield from words
+    elif program in _STARTING:
         for option, word in zip(command.words, words, strict=False):
             if option in ("-e", "--env", "--setenv", "--export"):
-                yield from _assigned(word)
-            elif word.startswith(("--env=", "--setenv=", "-E")):
-                yield from _assigned(word.removeprefix("-E").removeprefix("--env=").removeprefix("--setenv="))
-    elif program in _PRINTING and command.redirections:
-        for word in words:
-            yield from ((name, value) for name, value, _ in in_text(word.replace("\\n", "\n")))
-    elif program == "tee" or program.startswith("python"):
-        yield from ((name, value) for word in words for name, value, _ in in_text(word))
+                yield word
+            elif word.startswith(("--env=", "--setenv=")):
+                yield word.partition("=")[2]
 
 
-def _assigned(word: str) -> Iterator[tuple[str, str]]:
-    if match := _ASSIGNED.fullmatch(word):
-        yield match["name"], match["value"]
+def _texts(command: Command) -> Iterator[str]:
+    """Yield the texts that a command writes into a file or runs as Python."""
+    if command.program in _PRINTING and (command.redirections or command.after in ("|", "|&")):
+        yield from (word.replace("\\n", "\n") for word in command.words[1:])
+    elif command.program.startswith("python"):
+        yield from command.words[1:]
 
 
 def in_text(text: str) -> Iterator[tuple[str, str, int]]:

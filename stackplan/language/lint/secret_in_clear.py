@@ -1,10 +1,12 @@
 """A token or password written into the playbook."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from stackplan.language.lint import _secrets
+from stackplan.language.lint import _secret_words, _secrets
 from stackplan.language.lint._rule import Finding, error
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._shell import Command
+from stackplan.language.lint._subject import Looked, Subject
 from stackplan.model.location import Location
 
 _REMEDY = "make it a secret variable, `NAME: {secret: true, env: NAME}`, and withdraw the one that stood here"
@@ -12,49 +14,85 @@ _LONGEST_LINE = 20_000
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    starts = {
-        path: sorted((it.at.line, str(it.id)) for it in subject.written.steps if it.at.path == path)
-        for path in subject.sources
-    }
+    told: set[tuple[str, int]] = set()
+    for summary, at, step in (*_by_form(subject), *_by_name(subject), *_in_steps(subject), *_in_conditions(subject)):
+        if (at.path, at.line) not in told:
+            told.add((at.path, at.line))
+            yield Finding(f"{summary} in clear, for everybody who reads the repository", at, _REMEDY, step)
+
+
+_Found = tuple[str, Location, str | None]
+
+
+def _by_form(subject: Subject) -> Iterator[_Found]:
+    """Yield what is a secret by its form, in every line of every file."""
     for path, lines in subject.sources.items():
+        steps = sorted((it.at.line, str(it.id)) for it in subject.written.steps if it.at.path == path)
         for number, line in enumerate(lines, 1):
-            if ("_" in line or "-" in line or "AKIA" in line or "ASIA" in line) and len(line) < _LONGEST_LINE:
-                for match in _secrets.TOKEN.finditer(line):
-                    at = Location(path, number, match.start() + 1)
-                    step = next((id_ for start, id_ in reversed(starts[path]) if start <= number), None)
-                    yield Finding(
-                        f"{_secrets.kind(match)} stands here in clear, for everybody who reads the repository",
-                        at,
-                        _REMEDY,
-                        step,
-                    )
-            if "://" in line and "@" in line and (found := _secrets.PASSWORD.search(line)):
-                at = Location(path, number, found.start("password") + 1)
-                step = next((id_ for start, id_ in reversed(starts[path]) if start <= number), None)
-                yield Finding("a password stands in this address in clear", at, _REMEDY, step)
-    yield from _named(subject)
+            if len(line) < _LONGEST_LINE:
+                for summary, column in _secrets.in_line(line):
+                    step = bisect_right(steps, number, key=lambda pair: pair[0])
+                    yield summary, Location(path, number, column + 1), steps[step - 1][1] if step else None
 
 
-def _named(subject: Subject) -> Iterator[Finding]:
-    """Yield a finding for each variable whose name says that its value is a secret, and whose value is written out."""
+def _by_name(subject: Subject) -> Iterator[_Found]:
+    """Yield each variable whose name says that its value is a secret, and whose value is written out."""
     found: list[tuple[str, object, Location, str | None]] = [
         (name, it.value, it.at, None) for name, it in subject.written.variables.items()
     ]
     for step in subject.steps:
-        found += [(name, value, at, step.id) for name, value, at in step.environment]
+        found += [(it.name, it.value, it.at, step.id) for it in step.settings]
+    for statement, step_or_none, _ in subject.conditions:
+        environment = statement.arguments.values.get("env")
+        if isinstance(environment, Mapping):
+            identity = None if step_or_none is None else step_or_none.id
+            found += [(name, it, statement.arguments.place("env", name), identity) for name, it in environment.items()]
     for name, value, at, step_id in found:
-        if isinstance(value, Mapping) or not isinstance(value, str) or "{{" in value or len(value) < 6:
-            continue
-        path = value.startswith(("/", "~", "./", "http://", "https://"))
-        if _secrets.SECRET_NAME.search(name) and not path and not _secrets.TOKEN.search(value):
-            yield Finding(f"the value of `{name}` stands here in clear", at, _REMEDY, step_id)
+        if isinstance(value, str) and _secrets.is_secret_name(name) and _secrets.in_clear(value):
+            yield f"the value of `{name}` stands here", at, step_id
+
+
+def _in_steps(subject: Subject) -> Iterator[_Found]:
+    """Yield what commands are told, and what stands in the files that steps write."""
+    for step in subject.steps:
+        for command, name in _told(step.commands):
+            yield f"the value of `{name}` stands here", step.command_at(command), step.id
+        yield from _written(step)
+
+
+def _in_conditions(subject: Subject) -> Iterator[_Found]:
+    for commands, statement, step in subject.asked:
+        for _, name in _told(commands):
+            yield f"the value of `{name}` stands here", statement.at, None if step is None else step.id
+
+
+def _told(commands: tuple[Command, ...]) -> Iterator[tuple[Command, str]]:
+    before: Command | None = None
+    for it in commands:
+        for name in _secret_words.of_words(it, before if it.before == "|" else None):
+            yield it, name
+        before = it
+
+
+def _written(step: Looked) -> Iterator[_Found]:
+    content = step.content
+    if content is None:
+        return
+    offset = 0
+    for line in content.text.splitlines(keepends=True):
+        if not line.lstrip().startswith(("#", ";", "//")):
+            found = [(f"the value of `{name}` stands here", at) for name, at in _secrets.named(line)]
+            for summary, at in (*_secrets.in_line(line), *found):
+                yield summary, content.place_at(offset + at), step.id
+        offset += len(line)
 
 
 RULE = error(
     "SP190",
     "a secret in clear",
     "Whoever can read the repository, a pull request or a CI log has it, and history keeps it. The rule knows the "
-    "forms of common tokens, passwords in addresses, and names such as HF_TOKEN. A secret variable is read at the last "
-    "moment from the environment, a file or a command, and shown nowhere.",
+    "forms of common tokens, passwords in addresses, Authorization headers, and names such as HF_TOKEN or "
+    "`--password`, in variables, scripts and files. Words that stand in for one, such as `<token>` or `***`, are not "
+    "meant. A secret variable is read at the last moment from the environment, a file or a command, and shown nowhere.",
     check,
 )
