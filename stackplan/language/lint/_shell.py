@@ -1,311 +1,508 @@
-"""Shell text as simple commands: enough of bash's grammar to tell a command from a word, a quote and a comment.
+"""Shell text as blocks of commands: enough of bash's grammar to tell a command from a word, a quote and a comment.
 
     install() { pip install x || true; }   # comment
     curl -fsS "$url" | tee log && sh -c 'echo a | grep b'
 
 gives `pip install x` (followed by `||`), `true`, `curl …` (followed by `|`), `tee log`, `sh -c …`, and of the text
-that `sh -c` runs, `echo a` and `grep b`. Substitutions are gone into; here-documents and arithmetic are passed over.
-Text that is no shell gives some commands or none, never an exception. docs/decisions says why no library does it.
+that `sh -c` runs, `echo a` and `grep b`. Substitutions are gone into, and here-documents that a shell reads; what
+variables hold is read in their place where it is plain text. Text that is no shell gives some commands or none, never
+an exception. docs/decisions says why no library does it.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
-_OPERATORS = ("&&", "||", ";;", "|&", "|", ";", "&", "\n", "(", ")")
-_REDIRECTIONS = re.compile(r"(?:\d*|&|\{\w+\})(?:>>|>\||>&|<&|<>|>|<<<|<<-|<<|<)|&>>|&>")
+from stackplan.language.lint._handed import Handed, handed
+from stackplan.language.lint._scanner import Scanner
+from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pipeline, flat
+from stackplan.language.lint._wrappers import ASSIGNMENT, unwrapped
+
+__all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwrapped"]
+
 _ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_OPENING = frozenset({"if", "elif", "while", "until", "then", "else", "do", "{", "!", "time"})
-_TESTING = frozenset({"if", "elif", "while", "until"})
-_CLOSING = frozenset({"fi", "done", "}", "esac"})
-_WRAPPERS = {
-    "sudo": frozenset("ugpCcrthDRUT"),
-    "env": frozenset("uCS"),
-    "timeout": frozenset("ks"),
-    "nice": frozenset("n"),
-    "ionice": frozenset("cn"),
-    "nohup": frozenset[str](),
-    "exec": frozenset("a"),
-    "command": frozenset[str](),
-    "time": frozenset[str](),
-    "setsid": frozenset[str](),
-}
-"""Programs that run the program that follows, with those of their options that take a value of their own."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
+_FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
+_VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
+_LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[^$`*?]*)")
 DEEPEST = 5
+_MOST_GROUPS = 40
+_ENDS = frozenset({"fi", "done", "esac", "}"})
 
 
-@dataclass(frozen=True)
-class Command:
-    """One simple command; `start` is its offset in the script.
+def read(text: str, *, pipefail: bool = True) -> Block:
+    """Return a shell text as a block of chains; what cannot be read is passed over."""
+    return _Reader(text, 0, 0, pipefail, pipefail).read()
 
-    `before` and `after` are the operators around it, "" at either end of a text. `tested` when an `if` or `while` asks
-    for its status. `depth` counts the substitutions and `sh -c` texts around it; `pipefail` is False in a shell that
-    stackplan's own options do not reach.
-    """
 
-    words: tuple[str, ...]
-    start: int
-    before: str = ""
-    after: str = ""
-    tested: bool = False
-    depth: int = 0
-    pipefail: bool = True
-    redirections: tuple[tuple[str, str], ...] = ()
-    wrappers: tuple[str, ...] = ()
-    assignments: tuple[str, ...] = ()
-
-    @cached_property
-    def program(self) -> str:
-        """The name of the program without its folder; "" of a command that only assigns."""
-        return self.words[0].rpartition("/")[2] if self.words else ""
-
-    @cached_property
-    def text(self) -> str:
-        return " ".join((*self.assignments, *self.wrappers, *self.words))
-
-    def has(self, *options: str) -> bool:
-        """Return whether one of the options is given, alone or with a value behind `=`."""
-        return any(word == it or word.startswith(f"{it}=") for word in self.words for it in options)
-
-    def starts(self, *words: str) -> bool:
-        """Return whether the command is `words[0]` with the others as its first words that are no options."""
-        if self.program != words[0]:
-            return False
-        plain = [word for word in self.words[1:] if not word.startswith("-")]
-        return tuple(plain[: len(words) - 1]) == words[1:]
+def read_arguments(argv: tuple[str, ...]) -> Block:
+    """Return an argument list as a block of one command, with the texts that it hands to a shell."""
+    command = _with_handed(unwrapped(Command(argv, 0)), {})
+    return Block((Chain((Pipeline((command,)),), (), ""),))
 
 
 def commands(text: str, *, pipefail: bool = True) -> tuple[Command, ...]:
     """Return all simple commands of a shell text, in its order, each followed by those inside of it."""
-    return tuple(_Reader(text, 0, 0, pipefail).read())
+    return tuple(flat(read(text, pipefail=pipefail)))
 
 
 def command_of(argv: tuple[str, ...]) -> tuple[Command, ...]:
     """Return the command of an argument list, and those of the text that it hands to a shell."""
-    command = unwrapped(Command(argv, 0))
-    return (command, *_handed(command, 0))
+    return tuple(flat(read_arguments(argv)))
 
 
-def unwrapped(command: Command) -> Command:
-    """Return the command without what stands before the program that is meant: assignments, sudo, env, timeout."""
-    if not command.words or not (
-        command.words[0].rpartition("/")[2] in _WRAPPERS or _ASSIGNMENT.match(command.words[0])
-    ):
-        return command
-    words = list(command.words)
-    assignments, wrappers = list(command.assignments), list(command.wrappers)
-    while words:
-        name = words[0].rpartition("/")[2]
-        if _ASSIGNMENT.match(words[0]):
-            assignments.append(words.pop(0))
-        elif name in _WRAPPERS and len(words) > 1:
-            wrappers.append(name)
-            words.pop(0)
-            while words and words[0].startswith("-"):
-                option = words.pop(0)
-                if option == "--":
-                    break
-                if len(option) == 2 and option[1] in _WRAPPERS[name] and words:
-                    words.pop(0)
-            if name == "timeout" and words:
-                words.pop(0)
-        else:
-            break
-    return replace(command, words=tuple(words), assignments=tuple(assignments), wrappers=tuple(wrappers))
-
-
-def _handed(command: Command, start: int) -> Iterator[Command]:
-    """Yield the commands of the text that a command hands to a shell: `sh -c TEXT`, `eval TEXT`."""
+def _with_handed(command: Command, values: dict[str, str]) -> Command:
     if command.depth >= DEEPEST:
-        return
-    flags = next((at for at, word in enumerate(command.words[1:], 1) if re.fullmatch(r"-[a-z]*c", word)), None)
-    if command.program in _SHELLS and flags is not None and flags + 1 < len(command.words):
-        strict = "pipefail" in command.words[1:flags]
-        yield from _Reader(command.words[flags + 1], start, command.depth + 1, strict, fixed=True).read()
-    elif command.program == "eval":
-        yield from _Reader(" ".join(command.words[1:]), start, command.depth + 1, command.pipefail, fixed=True).read()
+        return command
+    given = [block for it in handed(command) if (block := _block_of(it, command, values)).chains]
+    return replace(command, handed=tuple(given)) if given else command
+
+
+def _block_of(it: Handed, command: Command, values: dict[str, str]) -> Block:
+    """Return the commands of a text that a command hands on; their places are the command's where no other is known."""
+    depth, user = command.depth + 1, it.user or command.user
+    if it.words:
+        inner = replace(Command(it.words, command.start, depth=depth, pipefail=False, errexit=False), user=user)
+        return Block((Chain((Pipeline((_with_handed(unwrapped(inner), values),)),), (), ""),))
+    base = command.start if it.at is None else it.at
+    reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, fixed=it.at is None, user=user)
+    reader.values = dict(values)
+    return reader.read()
 
 
 @dataclass
-class _Reader:
+class _Reader(Scanner):
     """Reads one text; `base` is where it stands in the script, `fixed` when offsets inside of it mean nothing there."""
 
-    text: str
     base: int
     depth: int
     pipefail: bool
+    errexit: bool
     fixed: bool = False
-    _at: int = 0
-    _heredocs: list[tuple[str, bool]] = field(default_factory=list)
+    user: str | None = None
+    values: dict[str, str] = field(default_factory=dict)
+    _groups: int = 0
+    _tested: bool = False
 
-    def read(self) -> Iterator[Command]:
-        before, tested = "", False
-        while self._at < len(self.text):
-            found, inner = self._command(before, tested=tested)
-            operator = self._operator()
-            if operator == "\n":
-                self._skip_heredocs()
-            if found is not None:
-                kept = found.words or found.assignments or found.redirections
-                if kept:
-                    if found.program == "set":
-                        self._take_options(found)
-                    yield replace(found, after=operator, pipefail=self.pipefail)
-                    yield from _handed(found, found.start)
-                tested = found.tested and operator in ("|", "&&", "||")
-            yield from inner
-            before = operator
+    def read(self) -> Block:
+        return Block(self._chains(frozenset()))
+
+    # Blocks, chains, pipelines, and what they are made of. Each of these moves on or stands at the end of its block.
+
+    def _chains(self, ends: frozenset[str]) -> tuple[Chain, ...]:
+        """Read up to one of the ends, which is left unread, or to the end of the text."""
+        found: list[Chain] = []
+        while True:
+            self.skip()
+            if self.at >= len(self.text) or self.word_ahead() in ends or self.operator_ahead() in ends:
+                return tuple(found)
+            start = self.at
+            chain = self._chain()
+            if chain.pipelines:
+                found.append(chain)
+            if self.at == start:
+                # An operator or a closing word that closes nothing.
+                self.before = self.operator_ahead()
+                self.at += len(self.word_ahead() or self.before) or 1
+
+    def _chain(self) -> Chain:
+        pipelines, operators = [], []
+        while (found := self._pipeline()) is not None:
+            pipelines.append(found)
+            self.blanks()
+            operator = self.operator_ahead()
+            if operator not in ("&&", "||"):
+                break
+            operators.append(operator)
+            self.take(operator)
+            self.skip(newlines_only=True)
+        end = self.operator_ahead()
+        if end in (";", "&"):
+            self.take(end)
+        return Chain(tuple(pipelines), tuple(operators[: max(0, len(pipelines) - 1)]), end)
+
+    def _pipeline(self) -> Pipeline | None:
+        negated, parts = False, list[Part]()
+        while (word := self.word_ahead()) in ("!", "time"):
+            negated = negated != (word == "!")
+            self.at += len(word)
+            self.blanks()
+            if word == "time" and self.text.startswith("-p ", self.at):
+                self.at += 3
+        while (part := self._part()) is not None:
+            parts.append(part)
+            self.blanks()
+            operator = self.operator_ahead()
+            if operator not in ("|", "|&"):
+                break
+            self.take(operator)
+            self.skip(newlines_only=True)
+        return Pipeline(tuple(parts), negated) if parts else None
+
+    def _part(self) -> Part | None:
+        self.blanks()
+        start = self.at
+        word = self.word_ahead()
+        if self.text.startswith("((", start):
+            self.at = self.closing(start, "((")
+            return self._command_at(start, [self.text[start : self.at]])
+        if word == "[[":
+            return self._test_expression()
+        if self._groups < _MOST_GROUPS:
+            self._groups += 1
+            group = self._group(word, start)
+            self._groups -= 1
+            if group is not None:
+                return self._with_redirections(group)
+        if word in ("then", "elif", "else", "do", *_ENDS):
+            return None
+        return self._simple()
+
+    def _group(self, word: str, start: int) -> Group | None:
+        place = self._place(start)
+        readers = {
+            "{": self._braces,
+            "if": self._if,
+            "while": self._loop,
+            "until": self._loop,
+            "for": self._for,
+            "select": self._for,
+            "case": self._case,
+            "function": self._function,
+        }
+        if self.text.startswith("(", start):
+            return self._brackets(place)
+        if word in readers:
+            return readers[word](place)
+        return self._function(place) if _FUNCTION.match(self.text, start) else None
+
+    def _brackets(self, place: int) -> Group:
+        """Read `( … )`: what is switched in it ends with it."""
+        self.take("(")
+        options = self.pipefail, self.errexit
+        body = self._block("body", ")")
+        self.pipefail, self.errexit = options
+        return Group("(", place, (body,))
+
+    def _braces(self, place: int) -> Group:
+        self.at += 1
+        return Group("{", place, (self._block("body", "}"),))
+
+    def _loop(self, place: int) -> Group:
+        word = self.word_ahead()
+        self.at += len(word)
+        return Group(word, place, (self._tests("do"), self._block("body", "done")))
+
+    def _block(self, role: str, *ends: str) -> tuple[str, Block]:
+        """Read a block and the word or bracket at its end."""
+        return role, self._open_block(ends, taken=ends)
+
+    def _open_block(self, ends: tuple[str, ...], taken: tuple[str, ...] = ()) -> Block:
+        block = Block(self._chains(frozenset(ends)))
+        end = self.word_ahead() or self.operator_ahead()
+        if end in taken and end:
+            self.at += len(end)
+            if end == ")":
+                self.before = ")"
+        return block
+
+    def _tests(self, *ends: str) -> tuple[str, Block]:
+        outer, self._tested = self._tested, True
+        block = self._open_block(ends, taken=ends)
+        self._tested = outer
+        return "test", block
+
+    def _if(self, place: int) -> Group:
+        found: list[tuple[str, Block]] = []
+        word = "if"
+        while word in ("if", "elif"):
+            self.at += len(word)
+            found.append(self._tests("then"))
+            found.append(("body", self._open_block(("elif", "else", "fi"))))
+            word = self.word_ahead()
+        if word == "else":
+            self.at += len(word)
+            found.append(("else", self._open_block(("fi",))))
+        if self.word_ahead() == "fi":
+            self.at += 2
+        return Group("if", place, tuple(found))
+
+    def _for(self, place: int) -> Group:
+        self.at += len(self.word_ahead())
+        self.blanks()
+        words: list[str] = []
+        if self.text.startswith("((", self.at):
+            self.at = self.closing(self.at, "((")
+        inner: list[Block] = []
+        while self.at < len(self.text) and not self.operator_ahead():
+            words.append(self._word(inner)[0])
+            self.blanks()
+        if words:
+            self.values.pop(words[0], None)
+        self.skip()
+        if self.word_ahead() in ("do", "{"):
+            end = "done" if self.word_ahead() == "do" else "}"
+            self.at += len(self.word_ahead())
+            return Group("for", place, (self._block("body", end),), tuple(words), inner=tuple(inner))
+        return Group("for", place, (), tuple(words), inner=tuple(inner))
+
+    def _case(self, place: int) -> Group:
+        self.at += len("case")
+        self.blanks()
+        inner: list[Block] = []
+        words = [self._word(inner)[0]]
+        self.skip()
+        if self.text.startswith("in", self.at):
+            self.at += 2
+        found: list[tuple[str, Block]] = []
+        while True:
+            self.skip()
+            if self.at >= len(self.text) or self.word_ahead() == "esac":
+                self.at += len(self.word_ahead())
+                return Group("case", place, tuple(found), tuple(words), inner=tuple(inner))
+            end = self.text.find(")", self.at + self.text.startswith("(", self.at))
+            self.at = len(self.text) if end < 0 else end + 1
+            self.before = ")"
+            found.append(("body", self._open_block((";;", ";&", ";;&", "esac"))))
+            ahead = self.operator_ahead()
+            if ahead in (";;", ";&", ";;&"):
+                self.take(ahead)
+
+    def _function(self, place: int) -> Group:
+        if self.word_ahead() == "function":
+            self.at += len("function")
+            self.blanks()
+        match = _ORDINARY.match(self.text, self.at)
+        name = match[0] if match else ""
+        self.at += len(name)
+        self.blanks()
+        for bracket in "()":
+            if self.text.startswith(bracket, self.at):
+                self.take(bracket)
+                self.blanks()
+        self.skip()
+        known = dict(self.values)
+        body = self._part()
+        self.values = known
+        block = Block((Chain((Pipeline((body,)),), (), ""),)) if body is not None else Block(())
+        return Group("function", place, (("body", block),), (name,))
+
+    def _with_redirections(self, group: Group) -> Group:
+        redirections: list[tuple[str, str]] = []
+        inner = list(group.inner)
+        self.blanks()
+        while match := self.redirection():
+            self.at = match.end()
+            self._redirect(match[0], redirections, inner)
+            self.blanks()
+        return replace(group, redirections=tuple(redirections), inner=tuple(inner)) if redirections else group
+
+    def _test_expression(self) -> Command:
+        """Read `[[ … ]]`, in which `&&`, `<` and brackets are no operators of the shell."""
+        start = self.at
+        words, inner = list[str](), list[Block]()
+        while self.at < len(self.text) and not (words and words[-1] == "]]"):
+            if self.text[self.at] in " \t\n&|()<>;":
+                self.at += 1
+            else:
+                words.append(self._word(inner)[0])
+        return self._command_at(start, words, inner=inner)
+
+    # Simple commands.
+
+    def _simple(self) -> Command | None:
+        words: list[str] = []
+        inner: list[Block] = []
+        redirections: list[tuple[str, str]] = []
+        stdin: tuple[str, int | None] | None = None
+        start: int | None = None
+        while self.at < len(self.text):
+            self.blanks()
+            if match := self.redirection():
+                self.at = match.end()
+                stdin = self._redirect(match[0], redirections, inner) or stdin
+            elif self.at >= len(self.text) or self.text[self.at] in "&|;()\n":
+                break
+            else:
+                at = self.at
+                word, split = self._word(inner, first=not words)
+                start = at if start is None else start
+                words += split if split is not None else [word]
+        if start is None and not redirections:
+            return None
+        return self._command_at(start or 0, words, redirections, inner, stdin)
+
+    def _command_at(
+        self,
+        start: int,
+        words: list[str],
+        redirections: list[tuple[str, str]] | None = None,
+        inner: list[Block] | None = None,
+        stdin: tuple[str, int | None] | None = None,
+    ) -> Command:
+        self.blanks()
+        found = unwrapped(
+            Command(
+                tuple(words),
+                self._place(start),
+                before=self.before,
+                after=self.operator_ahead(),
+                tested=self._tested,
+                depth=self.depth,
+                redirections=tuple(redirections or ()),
+                user=self.user,
+                stdin=stdin,
+                inner=tuple(inner or ()),
+            )
+        )
+        self._take_options(found)
+        self._take_values(found)
+        found = replace(found, pipefail=self.pipefail, errexit=self.errexit)
+        return _with_handed(found, self.values)
 
     def _take_options(self, command: Command) -> None:
-        for sign, word in zip(command.words, command.words[1:], strict=False):
-            if word == "pipefail":
-                self.pipefail = sign.startswith("-")
+        for name, on in command.switched:
+            if name == "pipefail":
+                self.pipefail = on
+            elif name == "errexit":
+                self.errexit = on
 
-    def _operator(self) -> str:
-        for operator in _OPERATORS:
-            if self.text.startswith(operator, self._at):
-                self._at += len(operator)
-                return operator
-        self._at += self._at < len(self.text)
-        return ""
+    def _take_values(self, command: Command) -> None:
+        """Note what variables hold, where that is plain text: their users are then read as if it stood there."""
+        if command.words and command.program not in ("export", "readonly", "declare", "local"):
+            return
+        for word in (*command.assignments, *command.words[1:]):
+            if match := _LITERAL.fullmatch(word):
+                self.values[match["name"]] = match["value"]
+            elif match := ASSIGNMENT.match(word):
+                self.values.pop(match[0].rstrip("+="), None)
 
-    def _command(self, before: str, *, tested: bool) -> tuple[Command | None, list[Command]]:
-        words: list[str] = []
-        inner: list[Command] = []
-        redirections: list[tuple[str, str]] = []
-        start: int | None = None
-        while self._at < len(self.text):
-            char = self.text[self._at]
-            if char in " \t":
-                self._at += 1
-            elif self.text.startswith("\\\n", self._at):
-                self._at += 2
-            elif char == "#":
-                end = self.text.find("\n", self._at)
-                self._at = len(self.text) if end < 0 else end
-            elif (
-                char in "<>&0123456789{"
-                and self.text[self._at + 1 : self._at + 2] != "("
-                and (match := _REDIRECTIONS.match(self.text, self._at))
-            ):
-                self._at = match.end()
-                self._redirect(match[0], redirections, inner)
-            elif char in "&|;()\n":
-                break
-            else:
-                at = self._at
-                word, quoted = self._word(inner)
-                if not words and not quoted and word in _OPENING | _CLOSING:
-                    tested = tested or word in _TESTING
-                    continue
-                start = at if start is None else start
-                words.append(word)
-        if start is None and not redirections:
-            return None, inner
-        place = self.base if self.fixed else self.base + (start or 0)
-        found = Command(
-            tuple(words), place, before=before, tested=tested, depth=self.depth, redirections=tuple(redirections)
-        )
-        return unwrapped(found), inner
-
-    def _redirect(self, operator: str, redirections: list[tuple[str, str]], inner: list[Command]) -> None:
-        while self._at < len(self.text) and self.text[self._at] in " \t":
-            self._at += 1
+    def _redirect(
+        self, operator: str, redirections: list[tuple[str, str]], inner: list[Block]
+    ) -> tuple[str, int | None] | None:
+        """Read where an operator leads, and return the text that it feeds to the command, if it is written here."""
+        self.blanks()
         target, _ = self._word(inner)
-        if operator.lstrip("0123456789") in ("<<", "<<-"):
-            self._heredocs.append((target, operator.endswith("-")))
-        else:
-            redirections.append((operator, target))
+        sign = operator.lstrip("0123456789")
+        if sign in ("<<", "<<-"):
+            return self._heredoc(target, tabs=sign == "<<-")
+        redirections.append((operator, target))
+        return (target, None) if sign == "<<<" else None
 
-    def _skip_heredocs(self) -> None:
-        for mark, tabs in self._heredocs:
-            while self._at < len(self.text):
-                end = self.text.find("\n", self._at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self._at : end]
-                self._at = min(end + 1, len(self.text))
-                if (line.lstrip("\t") if tabs else line) == mark:
-                    break
-        self._heredocs.clear()
+    def _heredoc(self, mark: str, *, tabs: bool) -> tuple[str, int | None]:
+        """Return the here-document that begins on the next line, and remember where it ends."""
+        start = self.behind_heredocs
+        if start is None:
+            line_end = self.text.find("\n", self.at)
+            start = len(self.text) if line_end < 0 else line_end + 1
+        at = start
+        while at < len(self.text):
+            end = self.text.find("\n", at)
+            end = len(self.text) if end < 0 else end
+            line = self.text[at:end]
+            if (line.lstrip("\t") if tabs else line) == mark:
+                self.behind_heredocs = min(end + 1, len(self.text))
+                return self.text[start:at], None if self.fixed else self.base + start
+            at = end + 1
+        self.behind_heredocs = len(self.text)
+        return self.text[start:], None if self.fixed else self.base + start
 
-    def _word(self, inner: list[Command]) -> tuple[str, bool]:
-        """Return the next word without its quotes, and whether any part of it was quoted."""
-        parts: list[str] = []
-        quoted = False
-        while self._at < len(self.text):
-            if ordinary := _ORDINARY.match(self.text, self._at):
+    def _place(self, start: int) -> int:
+        return self.base if self.fixed else self.base + start
+
+    # Words.
+
+    def _word(self, inner: list[Block], *, first: bool = False) -> tuple[str, list[str] | None]:
+        """Return the next word without its quotes; and the words that it falls into, when it is a known variable."""
+        if (value := self._known(first=first)) is not None:
+            return value, value.split()
+        start, parts = self.at, list[str]()
+        while self.at < len(self.text):
+            if ordinary := _ORDINARY.match(self.text, self.at):
                 parts.append(ordinary[0])
-                self._at = ordinary.end()
+                self.at = ordinary.end()
                 continue
-            char = self.text[self._at]
-            if char in " \t\n;|&()<>" and not self.text.startswith(("<(", ">("), self._at):
-                break
-            if char == "\\":
-                parts.append(self.text[self._at + 1 : self._at + 2].replace("\n", ""))
-                self._at += 2
+            char = self.text[self.at]
+            if char in " \t\n;|&()<>" and not self.text.startswith(("<(", ">("), self.at):
+                if char != "(" or not ASSIGNMENT.fullmatch("".join(parts)):
+                    break
+                # An array.
+                parts.append(self.text[self.at : self.closing(self.at, "(")])
+                self.at += len(parts[-1])
+            elif char == "\\":
+                parts.append(self.text[self.at + 1 : self.at + 2].replace("\n", ""))
+                self.at += 2
             elif char == "'":
-                end = self.text.find("'", self._at + 1)
-                end = len(self.text) if end < 0 else end
-                parts.append(self.text[self._at + 1 : end])
-                self._at, quoted = end + 1, True
+                parts.append(self._single_quoted())
             elif char == '"':
-                quoted = True
                 parts.append(self._double_quoted(inner))
-            elif self.text.startswith("{{", self._at) and "}}" in self.text[self._at :]:
-                end = self.text.index("}}", self._at) + 2
-                parts.append(self.text[self._at : end])
-                self._at = end
+            elif self.text.startswith("{{", self.at) and (end := self.text.find("}}", self.at)) >= 0:
+                parts.append(self.text[self.at : end + 2])
+                self.at = end + 2
             else:
                 parts.append(self._plain(inner))
-        return "".join(parts), quoted
+        if self.at == start:
+            self.at += 1
+        return "".join(parts), None
 
-    def _double_quoted(self, inner: list[Command]) -> str:
+    def _known(self, *, first: bool) -> str | None:
+        """Return what the variable that is the whole next word holds; of a program also what it is by default."""
+        match = _VARIABLE.match(self.text, self.at)
+        if match is None or self.text[match.end() : match.end() + 1] not in ("", *" \t\n;|&()<>"):
+            return None
+        value = self.values.get(match["name"] or match["braced"], match["default"] if first else None)
+        if value is not None:
+            self.at = match.end()
+        return value
+
+    def _single_quoted(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        start, end = self.at + 1, len(self.text) if end < 0 else end
+        self.at = end + 1
+        return self.text[start:end]
+
+    def _double_quoted(self, inner: list[Block]) -> str:
         parts: list[str] = []
-        self._at += 1
-        while self._at < len(self.text) and self.text[self._at] != '"':
-            if self.text[self._at] == "\\":
-                parts.append(self.text[self._at + 1 : self._at + 2])
-                self._at += 2
+        self.at += 1
+        while self.at < len(self.text) and self.text[self.at] != '"':
+            if self.text[self.at] == "\\":
+                parts.append(self.text[self.at + 1 : self.at + 2])
+                self.at += 2
             else:
                 parts.append(self._plain(inner))
-        self._at += 1
+        self.at += 1
         return "".join(parts)
 
-    def _plain(self, inner: list[Command]) -> str:
+    def _plain(self, inner: list[Block]) -> str:
         """Return the next character, or the substitution that begins here, as it is written."""
-        start = self._at
+        start = self.at
+        if match := _VARIABLE.match(self.text, start):
+            self.at = match.end()
+            known = self.values.get(match["name"] or match["braced"])
+            return match[0] if known is None else known
         for opening in ("$((", "$(", "<(", ">(", "${", "`"):
             if self.text.startswith(opening, start):
-                self._at = end = self._closing(start, opening)
-                if opening in ("$(", "<(", ">(", "`") and self.depth < DEEPEST:
-                    within = self.text[start + len(opening) : end - 1]
-                    reader = _Reader(within, self.base + start + len(opening), self.depth + 1, self.pipefail)
-                    inner.extend(reader.read())
-                return self.text[start:end]
-        self._at += 1
+                if opening in ("$(", "<(", ">(") and self.depth < DEEPEST:
+                    inner.append(self._substitution(len(opening)))
+                else:
+                    self.at = end = self.closing(start, opening)
+                    if opening == "`" and self.depth < DEEPEST:
+                        within = self.text[start + 1 : end - 1]
+                        base = self.base if self.fixed else self.base + start + 1
+                        reader = _Reader(
+                            within, base, self.depth + 1, self.pipefail, self.errexit, self.fixed, self.user
+                        )
+                        reader.values = dict(self.values)
+                        inner.append(replace(reader.read(), substituted=True))
+                return self.text[start : self.at]
+        self.at += 1
         return self.text[start]
 
-    def _closing(self, start: int, opening: str) -> int:
-        """Return the offset behind the end of a substitution; the text's end where it has none."""
-        if opening == "`":
-            end = self.text.find("`", start + 1)
-            return len(self.text) if end < 0 else end + 1
-        pair = "{}" if opening == "${" else "()"
-        depth, at, quote = 0, start, ""
-        while at < len(self.text):
-            char = self.text[at]
-            if char == "\\":
-                at += 1
-            elif quote:
-                quote = "" if char == quote else quote
-            elif char in "'\"":
-                quote = char
-            elif char in pair:
-                depth += 1 if char == pair[0] else -1
-                if depth == 0:
-                    return at + 1
-            at += 1
-        return len(self.text)
+    def _substitution(self, opening: int) -> Block:
+        """Read the block of `$(…)` in its place; what is switched in it ends with it."""
+        kept = self.pipefail, self.errexit, self._tested, self.before, self._groups, dict(self.values)
+        self.at += opening
+        self.depth += 1
+        self.before, self._tested = "", False
+        block = self._open_block((")",), taken=(")",))
+        self.depth -= 1
+        self.pipefail, self.errexit, self._tested, self.before, self._groups, self.values = kept
+        return replace(block, substituted=True)
