@@ -23,11 +23,11 @@ from stackplan.reports.paint import Style
 from stackplan.reports.progress import plain_line
 from stackplan.reports.safe import safe, safe_lines, safe_paragraphs
 from stackplan.reports.wording import (
-    MARKS,
     NODE_STYLES,
     STATUS_MARKS,
     condition_text,
     node_word,
+    step_mark,
     step_sentence,
     step_word,
 )
@@ -140,11 +140,11 @@ class _Words:
 
     @staticmethod
     def mark(step: StepReport) -> str:
-        return MARKS[step.outcome][0]
+        return step_mark(step)[0]
 
     @staticmethod
     def step_tone(step: StepReport) -> str:
-        return _TONES[MARKS[step.outcome][1]]
+        return _TONES[step_mark(step)[1]]
 
     @staticmethod
     def step(step: StepReport) -> str:

@@ -17,7 +17,17 @@ from stackplan.reports.contrast import Contrast, contrasts, rest_text
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.overridden_text import TITLE, overridden
 from stackplan.reports.paint import Paint
-from stackplan.reports.wording import MARKS, NODE_WORDS, UNRECORDED, change_text, counted, node_end
+from stackplan.reports.wording import (
+    NODE_WORDS,
+    NOT_PROVEN,
+    UNRECORDED,
+    change_text,
+    counted,
+    node_end,
+    node_unproven,
+    outcome_word,
+    step_mark,
+)
 
 Group = tuple[tuple[str, ...], NodeReport]
 
@@ -49,7 +59,7 @@ _WORDS = {
 }
 _UNENDED = "not at its end yet"
 """Of a node that has something to do, in a run that goes on rather than in a plan."""
-_FAIL_TITLES = {"plan": "Would fail", "verify": "Does not hold"}
+_FAIL_TITLES = {"plan": "Would fail"}
 _SIGNS = {NodeOutcome.OK: "✔", NodeOutcome.PENDING: "~", NodeOutcome.SKIPPED: "-"}
 
 
@@ -133,6 +143,8 @@ def node_words(outcome: NodeOutcome, command: str) -> str:
 
 
 def _node_words(node: NodeReport, command: str) -> str:
+    if command == "verify" and node_unproven(node):
+        return "not everything is proven"
     return UNRECORDED if node.reason is Reason.UNRECORDED else node_words(node.outcome, command)
 
 
@@ -170,7 +182,7 @@ def _table(groups: list[Group], steps: tuple[str, ...], command: str) -> tuple[l
     head = [f"nodes{more}", "", *(cell(name, 40) for name in steps)]
     rows = []
     for names, node in groups:
-        marks = {step.id: MARKS[step.outcome][0] for step in node.steps}
+        marks = {step.id: step_mark(step)[0] for step in node.steps}
         sign = _SIGNS.get(node.outcome, "✘")
         outcome = f"{sign} {_node_words(node, command)}"
         rows.append([listed(names, NAMES), outcome, *(marks.get(name, "") for name in steps)])
@@ -182,8 +194,7 @@ def _legend(groups: list[Group], steps: tuple[str, ...]) -> str:
     for _, node in groups:
         for step in node.steps:
             if step.id in steps:
-                word = step.outcome.value.replace("-", " ")
-                words.setdefault(MARKS[step.outcome][0], {})[word] = None
+                words.setdefault(step_mark(step)[0], {})[outcome_word(step)] = None
     said = ", ".join(f"{mark} {'/'.join(found)}" for mark, found in words.items())
     return f"<sub>{said}</sub>" if said else ""
 
@@ -197,11 +208,21 @@ def _add_findings(page: Page, report: Report, groups: list[Group]) -> list[str]:
     if not found:
         return []
     blocks = [f"- {text}\n  - on {listed(names, NAMES, code)}" for text, names in found.items()]
-    title = f"#### ✘ {_FAIL_TITLES.get(report.command, 'Failed')}"
+    title = f"#### {_fail_title(report)}"
     count = min(FINDINGS, len(blocks))
     while count and not page.add("\n\n".join([title, "\n".join(blocks[:count])])):
         count //= 2
     return [counted(len(blocks) - count, "finding")] if count < len(blocks) else []
+
+
+def _fail_title(report: Report) -> str:
+    """Return the title of what fails; of a `verify` it tells what does not hold from what could not be answered."""
+    if report.command != "verify":
+        return f"✘ {_FAIL_TITLES.get(report.command, 'Failed')}"
+    found = {it.status for node in report.nodes for step in node.steps for it in step.conditions}
+    if Status.NOT_HELD not in found:
+        return "? Not proven"
+    return f"✘ Does not hold, or is {NOT_PROVEN}" if Status.UNKNOWN in found else "✘ Does not hold"
 
 
 def _findings(node: NodeReport) -> Iterator[str]:
@@ -241,11 +262,14 @@ def _unmet_lines(conditions: Iterable[ConditionReport]) -> list[str]:
         status, expected, observed = it.status, it.expected, it.observed
         if it.predicted is not None:
             status, expected, observed = it.predicted, it.predicted_expected, it.predicted_observed
+        place = f" at {code(str(it.at), 160)}" if it.at else ""
+        if it.predicted is None and status is Status.UNKNOWN:
+            why = f": {code(it.why, 300)}" if it.why else ""
+            lines.append(f"  - {code(it.text, 160)} is {NOT_PROVEN}{place}{why}")
         if status is not Status.NOT_HELD:
             continue
         wanted = f", expected {code(expected, 120)}" if expected is not None else ""
         seen = f", observed {code(observed, 120)}" if observed is not None else ""
-        place = f" at {code(str(it.at), 160)}" if it.at else ""
         lines.append(f"  - {code(it.text, 160)}{wanted}{seen}{place}")
     return lines[:5]
 

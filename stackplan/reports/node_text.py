@@ -24,7 +24,18 @@ from stackplan.reports.condition_text import (
 from stackplan.reports.layout import hanging, padded, paragraphs
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe, safe_paragraphs
-from stackplan.reports.wording import MARKS, NODE_STYLES, authored, node_end, step_sentence, step_word, tells_changes
+from stackplan.reports.wording import (
+    MARKS,
+    NODE_STYLES,
+    NOT_PROVEN,
+    authored,
+    doubtful,
+    node_end,
+    step_mark,
+    step_sentence,
+    step_word,
+    tells_changes,
+)
 
 ENDED_BADLY = frozenset({Reason.ACTION, Reason.TIMEOUT, Reason.LOST, Reason.INTERRUPTED})
 """Reasons that the command itself gives: its output explains them, its postconditions were not to be expected."""
@@ -62,14 +73,15 @@ def _told_below(node: NodeReport) -> bool:
 
 
 def _preconditions(node: NodeReport, width: int, paint: Paint) -> list[str]:
-    """Return the playbook's preconditions that do not hold: all of it where they stop the node, else in brief."""
+    """Return the playbook's preconditions that are not known to hold: in full where they stop it, else in brief."""
     unmet = _unmet(node.preconditions)
     if not unmet:
         return []
     if node.outcome in (NodeOutcome.OK, NodeOutcome.PENDING):
         lines = _marked("?", Style.UNSURE, "preconditions of the playbook, as they stand now:", width, paint)
         return [*lines, *(line for it in unmet for line in in_brief(it, width, paint))]
-    lines = _marked("✘", Style.BAD, "preconditions of the playbook do not hold; nothing was touched", width, paint)
+    how = f"are {NOT_PROVEN}" if doubtful(unmet) else "do not hold"
+    lines = _marked("✘", Style.BAD, f"preconditions of the playbook {how}; nothing was touched", width, paint)
     return [*lines, *conditions_in_detail(unmet, width, paint), ""]
 
 
@@ -119,7 +131,7 @@ def _without_last_blanks(lines: list[str]) -> list[str]:
 
 
 def _row(step: StepReport, column: int, words: int, width: int, paint: Paint) -> list[str]:
-    mark, style = MARKS[step.outcome]
+    mark, style = step_mark(step)
     word = step_word(step)
     text = f"{padded(safe(step.id, 60), column)}   {padded(word, words)}   "
     first, *rest = hanging(f"  {mark} {text}", step_sentence(step), width)

@@ -1,6 +1,7 @@
 """What happens, one line an occurrence, for logs and for terminals without a moving display; pure."""
 
 import re
+from collections import Counter
 
 from stackplan.model.event import (
     Awaited,
@@ -19,10 +20,10 @@ from stackplan.model.event import (
     StepStarted,
 )
 from stackplan.model.outcome import NodeOutcome
-from stackplan.model.report import StepReport
+from stackplan.model.report import ConditionReport, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.safe import safe, safe_lines
-from stackplan.reports.wording import counted, node_word, step_sentence, step_word
+from stackplan.reports.wording import NOT_PROVEN, counted, node_word, step_sentence, step_word
 
 LINE = 160
 _HERE_DOCUMENT = re.compile(r"<<-?'?(\w+)'?$")
@@ -41,8 +42,7 @@ def plain_line(event: Event, command: str = "apply") -> str | None:
         case NodeStarted(node=node, wave=wave):
             line = f"{safe(node)}: started, wave {wave}"
         case NodeProven(node=node, preconditions=conditions):
-            unmet = sum(it.status is not Status.HELD for it in conditions)
-            line = f"{safe(node)}: {counted(unmet, 'precondition')} of the playbook not held" if unmet else None
+            line = _unmet(node, conditions)
         case StepStarted(node=node, step=step, action=action):
             line = f"{safe(node)}: {safe(step)}: {first_line(action.command) or safe(action.kind)}"
         case ConnectionDropped() | Reattached() | Awaited() | RestoreStarted():
@@ -58,6 +58,14 @@ def plain_line(event: Event, command: str = "apply") -> str | None:
         case OutputSeen() | RunEnded():
             line = None
     return line
+
+
+def _unmet(node: str, preconditions: tuple[ConditionReport, ...]) -> str | None:
+    """Return how many of the playbook's preconditions do not hold, and how many nobody knows to; None where all do."""
+    counts = Counter(it.status for it in preconditions)
+    words = ((counts[Status.NOT_HELD], "not held"), (counts[Status.UNKNOWN], NOT_PROVEN))
+    said = ", ".join(f"{counted(count, 'precondition')} of the playbook {word}" for count, word in words if count)
+    return f"{safe(node)}: {said}" if said else None
 
 
 def _beside_the_steps(event: ConnectionDropped | Reattached | Awaited | RestoreStarted) -> str:

@@ -16,7 +16,7 @@ from stackplan.reports.layout import beside, hanging, padded, usable
 from stackplan.reports.overridden_text import overridden_lines
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import NODE_STYLES, counted, node_word
+from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, counted, node_word
 
 GROUPS_IN_FULL = 8
 DETAILS = 10
@@ -103,8 +103,16 @@ def closing(report: Report) -> str:
 def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
     text = closing(report)
     style = NODE_STYLES[report.outcome] if report.nodes else Style.UNSURE
-    run = f"run {safe(report.run)}" if report.run else None
-    return [paint(style, line) for line in beside(text, run, 0, width)]
+    return [paint(style, line) for line in beside(text, _run(report), 0, width)]
+
+
+def _run(report: Report) -> str | None:
+    """Return the run's id and, where it did not end well, the command that writes a page about it."""
+    if report.run is None:
+        return None
+    run = safe(report.run)
+    well = report.outcome in (NodeOutcome.OK, NodeOutcome.PENDING)
+    return f"run {run}" if well else f"run {run} · `stackplan report {run}`"
 
 
 def _apply_words(report: Report) -> str:
@@ -195,12 +203,14 @@ def _verify_words(report: Report) -> str:
     if counts[Status.NOT_HELD]:
         said.append(f"{counts[Status.NOT_HELD]} of {every} not held")
     if counts[Status.UNKNOWN]:
-        said.append(f"{counts[Status.UNKNOWN]} of {every} unknown")
+        of = "" if said else f" of {every}"
+        said.append(f"{counts[Status.UNKNOWN]}{of} {NOT_PROVEN}")
     failed = sum(node.outcome is NodeOutcome.FAILED for node in report.nodes)
     where = [f"{', '.join(said)}, on {_of(failed, len(report.nodes))}"] if said and failed else said
     others = tuple(node for node in report.nodes if node.outcome is not NodeOutcome.FAILED)
     ends = [f"{_of(count, len(report.nodes))} {word}" for word, count in _ends(others, "verify").items()]
-    return f"Not proven: {'; '.join([*where, *ends]) or 'something does not hold'}."
+    lead = "Not everything holds" if counts[Status.NOT_HELD] else "Not proven"
+    return f"{lead}: {'; '.join([*where, *ends]) or 'something could not be answered'}."
 
 
 def _steps(report: Report) -> list[StepReport]:

@@ -1,5 +1,7 @@
 """How outcomes read: a mark, a word and a sentence for a step; the same words in every format for people."""
 
+from collections.abc import Iterable
+
 from stackplan.model.change import Change
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.quantity import duration_text
@@ -56,11 +58,36 @@ UNRECORDED = "no facts recorded"
 """Of a node that an offline plan knows nothing of."""
 
 
+NOT_PROVEN = "not proven"
+"""Of what could not be answered, as against what is known not to hold."""
+
+
+def doubtful(conditions: Iterable[ConditionReport]) -> bool:
+    """Return whether some of the conditions could not be answered, and none of them is known not to hold."""
+    found = {it.status for it in conditions}
+    return Status.UNKNOWN in found and Status.NOT_HELD not in found
+
+
+def _is_unproven(step: StepReport) -> bool:
+    """Return whether a `verify` knows of nothing in the step that does not hold: its outcome has one word for both."""
+    return step.outcome is StepOutcome.NOT_HELD and doubtful(step.conditions)
+
+
+def step_mark(step: StepReport) -> tuple[str, Style]:
+    """Return the sign for how a step ended, and its style."""
+    return STATUS_MARKS[Status.UNKNOWN] if _is_unproven(step) else MARKS[step.outcome]
+
+
+def outcome_word(step: StepReport) -> str:
+    """Return the word for a step's outcome."""
+    return NOT_PROVEN if _is_unproven(step) else step.outcome.value.replace("-", " ")
+
+
 def step_word(step: StepReport) -> str:
     """Return the word for how a step ended: its reason when it failed, else its outcome."""
     if step.outcome is StepOutcome.FAILED and step.reason is not None:
         return step.reason.value
-    return step.outcome.value.replace("-", " ")
+    return outcome_word(step)
 
 
 def step_sentence(step: StepReport, *, timed: bool = True) -> str:
@@ -123,11 +150,17 @@ def _failure_sentence(step: StepReport) -> str:
         "timeout": f"{program} did not end in time",
         "no-op": f"{program} {'would exit 0 and change' if planned else 'exited 0 and changed'} nothing",
         "postcondition": f"{program} {ending_text(step)}, but {_unproven(step)}",
-        "regression": f"what {safe(step.broke.step) if step.broke else 'an earlier step'} had proven no longer holds",
+        "regression": _regression(step),
         "lost": f"how {program} ended is not known",
         "interrupted": f"{program} was ended on request",
     }
     return sentences.get(reason, "")
+
+
+def _regression(step: StepReport) -> str:
+    doubt = step.broke is not None and doubtful(step.broke.conditions)
+    whose = safe(step.broke.step) if step.broke else "an earlier step"
+    return f"what {whose} had proven {'can no longer be proven' if doubt else 'no longer holds'}"
 
 
 def program_name(step: StepReport) -> str:
@@ -198,11 +231,19 @@ def node_word(node: NodeReport, command: str) -> str:
     if node.outcome is NodeOutcome.OK:
         return _OK_WORDS.get(command, NODE_WORDS[NodeOutcome.OK])
     if node.outcome is NodeOutcome.FAILED:
+        if command == "verify" and node_unproven(node):
+            return "not everything is proven"
         stopped = f"stopped at {safe(node.stopped_at, 80)}" if node.stopped_at else "stopped before the first step"
         return _FAILED_WORDS.get(command, stopped)
     if node.outcome is NodeOutcome.PENDING and command != "plan":
         return "not at its end yet"
     return node_end(node)
+
+
+def node_unproven(node: NodeReport) -> bool:
+    """Return whether all that keeps a node that was verified from being proven is what could not be answered."""
+    failing = [step for step in node.steps if step.outcome is StepOutcome.NOT_HELD]
+    return bool(failing) and all(_is_unproven(step) for step in failing)
 
 
 def node_end(node: NodeReport) -> str:

@@ -294,6 +294,18 @@ def _verify() -> Report:
     return report(failed, fine, command="verify", outcome=NodeOutcome.FAILED)
 
 
+def _unproven() -> Report:
+    """A `verify` of one node of which something is not known, and of another of which something does not hold, too."""
+    held = StepReport(id="cuda-toolkit", outcome=StepOutcome.HELD, conditions=(nvcc(),))
+    doubt = replace(torch(Status.UNKNOWN), before=None)
+    message = f"cannot be proven: {doubt.text} ({doubt.why})"
+    open_ = StepReport(id="torch", outcome=StepOutcome.NOT_HELD, conditions=(doubt, nvcc()), message=message)
+    broken = replace(open_, conditions=(doubt, nvcc(Status.NOT_HELD)), message=f"does not hold: {nvcc().text}")
+    nodes = (node(name, held, step, outcome=NodeOutcome.FAILED, wave=None, message=step.message)
+             for name, step in (("gpu-01", open_), ("gpu-02", broken)))  # fmt: skip
+    return report(*nodes, command="verify", outcome=NodeOutcome.FAILED)
+
+
 def _many() -> Report:
     """500 nodes that went through, each with changes of its own, but for every hundredth."""
     nodes = []
@@ -315,6 +327,7 @@ SAMPLES: dict[str, Callable[[], Report]] = {
     "plan": _plan,
     "foretold": _foretold,
     "verify": _verify,
+    "unproven": _unproven,
     "many": _many,
     "no_node": report,
 }
@@ -329,6 +342,11 @@ def sample(request: pytest.FixtureRequest) -> tuple[str, Report]:
 @pytest.fixture
 def no_op_report() -> Report:
     return _no_op()
+
+
+@pytest.fixture
+def unproven_report() -> Report:
+    return _unproven()
 
 
 @pytest.fixture

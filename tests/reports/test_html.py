@@ -214,3 +214,11 @@ def test_of_many_nodes_each_has_its_row(many_report, count):
     page = html.render(report)
     assert page.count('<section class="node"') == count
     assert ('href="#node-500"' in page) is (count == 500)
+
+
+def test_what_is_not_known_is_never_called_not_held(unproven_report):
+    doubt = words(html.render(replace(unproven_report, nodes=unproven_report.nodes[:1])))
+    assert "? torch not proven · cannot be proven: torch built for CUDA 13.0" in doubt
+    assert "not everything is proven" in doubt
+    assert "not held" not in doubt
+    assert "✘ torch not held" in words(html.render(unproven_report))

@@ -60,3 +60,8 @@ def test_whatever_is_said_it_is_well_formed_and_printable(text):
     document = junit.render(hostile(text))
     parsed(document)
     assert all(line.isprintable() for line in document.split("\n"))
+
+
+def test_what_is_not_known_fails_with_a_type_of_its_own(unproven_report):
+    failures = list(parsed(junit.render(unproven_report)).iter("failure"))
+    assert [it.get("type") for it in failures] == ["not proven", "not held"]

@@ -196,3 +196,13 @@ def test_a_node_without_facts_is_not_said_to_be_out_of_reach(plan_report):
     text = markdown.render(replace(plan_report, nodes=(*plan_report.nodes, bare)))
     assert "1 no facts recorded" in text
     assert "reached" not in text
+
+
+def test_what_is_not_known_is_never_called_not_held(unproven_report):
+    doubt = markdown.render(replace(unproven_report, nodes=unproven_report.nodes[:1]))
+    assert "#### ? Not proven" in doubt
+    assert "`torch built for CUDA 13.0` is not proven at" in doubt
+    assert "nvidia-smi exited 9: no devices were found" in doubt
+    assert "<sub>✔ held, ? not proven</sub>" in doubt
+    assert "not held" not in doubt
+    assert "#### ✘ Does not hold, or is not proven" in markdown.render(unproven_report)

@@ -85,3 +85,11 @@ def test_very_many_changes_and_conditions_are_counted():
     text = shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=(step,)))
     assert text.count("expected  a file") == 40
     assert "… and 60 more conditions" in text
+
+
+def test_preconditions_that_nobody_knows_of_are_not_said_not_to_hold():
+    doubt = replace(CONDITION, phase=Phase.PRE, status=Status.UNKNOWN, observed=None, why="no nvidia-smi")
+    node = NodeReport(node="n", outcome=NodeOutcome.FAILED, reason=Reason.PRECONDITION, preconditions=(doubt,))
+    assert "preconditions of the playbook are not proven; nothing was touched" in shown(node)
+    both = replace(node, preconditions=(doubt, replace(doubt, status=Status.NOT_HELD)))
+    assert "preconditions of the playbook do not hold; nothing was touched" in shown(both)

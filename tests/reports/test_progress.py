@@ -1,10 +1,13 @@
 """The lines of progress: one an occurrence, and each tells something."""
 
+from dataclasses import replace
+
 import pytest
 
-from stackplan.model.event import NodeEnded, StepStarted
-from stackplan.model.outcome import NodeOutcome
-from stackplan.model.report import ActionReport, NodeReport
+from stackplan.model.event import NodeEnded, NodeProven, StepStarted
+from stackplan.model.outcome import NodeOutcome, Phase
+from stackplan.model.report import ActionReport, ConditionReport, NodeReport
+from stackplan.model.verdict import Status
 from stackplan.reports.progress import first_line, plain_line
 
 
@@ -32,3 +35,16 @@ def test_a_long_message_is_cut_off_behind_a_word():
     line = plain_line(NodeEnded(node="a", outcome=NodeOutcome.LOST, report=report, time="T"))
     assert line.endswith(("how it…", "how…", "went…"))
     assert "characters" not in line
+
+
+def test_preconditions_that_nobody_knows_of_are_counted_apart():
+    held = ConditionReport(phase=Phase.PRE, kind="gpu", text="8 GPUs", status=Status.HELD)
+    doubt, broken = replace(held, status=Status.UNKNOWN), replace(held, status=Status.NOT_HELD)
+    said = {
+        (held,): None,
+        (held, doubt): "a: 1 precondition of the playbook not proven",
+        (broken, broken): "a: 2 preconditions of the playbook not held",
+        (broken, doubt): "a: 1 precondition of the playbook not held, 1 precondition of the playbook not proven",
+    }
+    for conditions, line in said.items():
+        assert plain_line(NodeProven(node="a", preconditions=conditions, time="T")) == line

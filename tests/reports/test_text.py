@@ -139,3 +139,26 @@ def test_variables_that_are_not_the_playbooks_own_are_told_with_who_set_them(pla
     shown = text.render(told, width=100, colour=False)
     assert "variables that the playbook does not set itself\n  cuda   13.1   --var\n" in shown
     assert "venv  " not in shown
+
+
+@pytest.mark.parametrize("sample", ["no_op", "unreachable", "verify", "satisfied", "plan"], indirect=True)
+def test_the_command_for_a_page_is_told_where_a_run_did_not_end_well(sample):
+    name, report = sample
+    told = f"`stackplan report {report.run}`" in text.render(report, width=100, colour=False)
+    assert told == (name in ("no_op", "unreachable"))
+
+
+def test_what_is_not_known_is_never_called_not_held(unproven_report):
+    """Only what is known not to hold: a step, a node and the last line each have a word of their own for doubt."""
+    first, second = unproven_report.nodes
+    doubt = text.render(replace(unproven_report, nodes=(first,)), width=100, colour=False)
+    assert "? torch          not proven   cannot be proven: torch built for CUDA 13.0" in doubt
+    assert "not held" not in doubt
+    assert "Not proven: 1 of 3 conditions not proven, on 1 of 1 node." in doubt
+    both = text.render(replace(unproven_report, nodes=(second,)), width=100, colour=False)
+    assert "✘ torch          not held" in both
+    assert "Not everything holds: 1 of 3 conditions not held, 1 not proven, on 1 of 1 node." in both
+    many = tuple(replace(it, node=f"n{n}", summary=f"{n}") for n in range(9) for it in (first, second))
+    counted = text.render(replace(unproven_report, nodes=many), width=100, colour=False)
+    assert "9  not everything is proven" in counted
+    assert "9  not everything holds" in counted
