@@ -13,6 +13,11 @@ _MISSING = re.compile(
     r"(?=:? cannot open shared object|[^;]*?found nowhere)"
 )
 _NEEDING = re.compile(r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs [^;]*?found nowhere")
+# `cuda_coherent`: what an upgrade left behind, or a toolkit of the node, has the library.
+_FOUND = re.compile(
+    r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs (?P<libraries>"
+    r"[^;(]*?lib(?:cudart|nvrtc|cublas|cublasLt)\.so\.(?P<major>\d+)[^;(]*) \(found in (?P<places>[^)]+)\)"
+)
 _SYMBOL = re.compile(r"(?P<file>[\w./-]+\.so)?:? ?undefined symbol: (?P<symbol>_ZN?K?\d*(?:3c10|2at|5torch)\w*)")
 _NO_CODE = re.compile(r"no kernel image is available")
 _CHIP = re.compile(r"compute capability (?P<chip>\d+\.\d+)")
@@ -24,10 +29,10 @@ _DRIVER = re.compile(
 
 
 def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
-    """SP251: a package needs a CUDA library that the environment does not have."""
+    """SP251: a package needs a CUDA library that the environment does not have, or has for no other reason."""
     match = _seen(failure, _MISSING)
     if match is None:
-        return None
+        return _found_elsewhere(failure)
     library, major = match["library"], match["major"]
     needing = _seen(failure, _NEEDING)
     name = needing["name"] if needing is not None else _only_wanted(failure)
@@ -42,6 +47,25 @@ def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
         f"Pin the build for this environment's CUDA{pin} at {failure.place('packages')}, from an index that offers it."
     )
     return failure.diagnosis("SP251", summary, remedy, key="packages")
+
+
+def _found_elsewhere(failure: Failure) -> Diagnosis | None:
+    """SP251, where the library of another CUDA is loaded: from a wheel that an upgrade left behind, or a toolkit."""
+    match = _seen(failure, _FOUND)
+    wanted = _cuda_wanted(failure)
+    if match is None or wanted is None or wanted.removeprefix("cu").startswith(match["major"]):
+        return None
+    summary = (
+        f"{match['name']} {match['version']} needs {match['libraries']} of CUDA {match['major']}, which an import "
+        f"loads from {match['places']} beside the libraries of the CUDA that is wanted."
+    )
+    key = "packages" if "packages" in failure.arguments else None
+    where = failure.place("packages") if key else failure.at
+    remedy = (
+        f"Pin the build for this environment's CUDA {match['name']}==VERSION+{wanted} at {where}, from an index that "
+        "offers it."
+    )
+    return failure.diagnosis("SP251", summary, remedy, key=key)
 
 
 def compiled_for_another_torch(failure: Failure) -> Diagnosis | None:

@@ -112,6 +112,22 @@ def variants(speaker: Speaker, major: int, others: tuple[Speaker, ...], installe
     return twin in installed and speaker.canonical not in overwritten
 
 
+def brought_along(offenders: tuple[Speaker, ...], major: int) -> frozenset[str]:
+    """Return which offenders are library wheels that are loaded because another offender needs them.
+
+    sgl-kernel for CUDA 12 loads what an upgrade left of nvidia-cublas-cu12, whose libraries need each other. It is
+    sgl-kernel that has to be told. Wheels that only need each other are told themselves.
+    """
+    wheels = {it.canonical: it for it in offenders if it.canonical.startswith("nvidia-")}
+    reached = [it for it in offenders if it.canonical not in wheels]
+    found: set[str] = set()
+    while reached:
+        needed = {need.library for it in reached for need in it.foreign(major)}
+        reached = [it for name, it in wheels.items() if name not in found and needed & it.provides.keys()]
+        found |= {it.canonical for it in reached}
+    return frozenset(found)
+
+
 def foreign_text(speaker: Speaker, needs: tuple[Need, ...], folders: tuple[str, ...]) -> str:
     """Return in words what a distribution needs of another CUDA: `sgl-kernel 0.3.21 needs libcudart.so.12 (…)`.
 

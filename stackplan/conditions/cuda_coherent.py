@@ -11,6 +11,7 @@ from stackplan.conditions._cuda_evidence import (
     Speaker,
     borne_out,
     borrowed,
+    brought_along,
     files_text,
     foreign_text,
     labelled,
@@ -167,9 +168,11 @@ class _Scene:
         assert self.major is not None
         names = frozenset(it.canonical for it in self.installed)
         found = self._of_torch()
-        for it in self.speakers:
+        counted = tuple(it for it in self.speakers if not variants(it, self.major, self.speakers, names))
+        along = brought_along(tuple(it for it in counted if it.foreign(self.major)), self.major)
+        for it in counted:
             # What another one's files load of a library wheel is not known before these are there.
-            if variants(it, self.major, self.speakers, names) or (self.unseen and it.canonical.startswith("nvidia-")):
+            if it.canonical in along or (self.unseen and it.canonical.startswith("nvidia-")):
                 continue
             if needs := it.foreign(self.major):
                 found.append(foreign_text(it, needs, self._folders))

@@ -15,6 +15,10 @@ COHERENT = (
     "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 (found nowhere) in sgl_kernel/sm90/common_ops.abi3.so; "
     "torchcodec 0.17.0+cu128 is labelled for another CUDA"
 )
+LEFT_OVER = (
+    "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 (found in nvidia/cublas/lib, nvidia/cuda_runtime/lib) in "
+    "sgl_kernel/sm90/common_ops.abi3.so"
+)
 SYMBOL = "ImportError: flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
 NO_IMAGE = (
     "compute capability 12.0: AcceleratorError: CUDA error: no kernel image is available for execution on the device"
@@ -64,7 +68,7 @@ def test_what_is_said_of_it(diagnose, observed, code, summary, remedy):
     [
         "ImportError: libnvrtc.so.12: wrong ELF class",
         "ImportError: libfoo.so.12: cannot open shared object file: No such file or directory",
-        "sgl-kernel 0.3.21 needs libcudart.so.12 (found in /usr/local/cuda/lib64)",
+        "sgl-kernel 0.3.21 needs libfoo.so.12 (found in /usr/local/cuda/lib64) in sgl_kernel/sm90/common_ops.abi3.so",
         "ImportError: x.so: undefined symbol: my_function",
         "compute capability 9.0: a sum came out wrong: 16777000.0, not 16777216",
         "RuntimeError: Error 80: something else",
@@ -73,6 +77,21 @@ def test_what_is_said_of_it(diagnose, observed, code, summary, remedy):
 )
 def test_what_only_looks_like_it(diagnose, observed):
     assert not {it.code for it in diagnose(observed)} & {code for _, code, _, _ in SEEN}
+
+
+def test_libraries_of_another_cuda_that_an_upgrade_left_behind(diagnose):
+    (diagnosis,) = diagnose(LEFT_OVER, text="CUDA 13.0 throughout ~/ml-env", expected="CUDA 13.0")
+    assert diagnosis.code == "SP251"
+    assert diagnosis.summary == (
+        "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 of CUDA 12, which an import loads from "
+        "nvidia/cublas/lib, nvidia/cuda_runtime/lib beside the libraries of the CUDA that is wanted."
+    )
+    assert "sgl-kernel==VERSION+cu130 at 38:7" in diagnosis.remedy
+
+
+def test_libraries_of_the_cuda_that_is_wanted_are_where_they_belong(diagnose):
+    found = diagnose(LEFT_OVER, text="CUDA 12.8 throughout ~/ml-env", expected="CUDA 12.8")
+    assert "SP251" not in {it.code for it in found}
 
 
 def test_nothing_is_said_of_what_was_observed_when_the_action_itself_failed(diagnose):
