@@ -12,9 +12,9 @@ from stackplan.language.expression import condition as expression
 from stackplan.language.expression import names
 from stackplan.language.project import Files, Project
 from stackplan.language.reading import holds_template
-from stackplan.language.sandbox import BadTemplate
 from stackplan.language.shape import Shape
 from stackplan.language.variables import RESERVED, Scope
+from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Invalid

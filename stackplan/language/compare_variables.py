@@ -6,8 +6,8 @@ from dataclasses import replace
 from stackplan.language.compare_elsewhere import NODE
 from stackplan.language.compare_filling import Filling, essence, reached, shown
 from stackplan.language.expression import condition as expression
-from stackplan.language.sandbox import BadTemplate
 from stackplan.language.variables import used_names
+from stackplan.language.yielded import BadTemplate
 from stackplan.model.comparison import Effect, StepChange, VariableChange, Weakening
 from stackplan.model.condition import Condition
 from stackplan.model.playbook import Playbook, SecretSource, Step, Variable

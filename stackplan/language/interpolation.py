@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, TooMuch, weight
-from stackplan.language.sandbox import plain, readable, shown
+from stackplan.language.yielded import plain, readable, shown
 from stackplan.model.arguments import Value
 
 _NAMED = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")

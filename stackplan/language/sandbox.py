@@ -5,10 +5,8 @@ the evaluation first: loops, operators, calls, every filter and test, and what i
 template is only read.
 """
 
-import math
-import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from jinja2 import sandbox
@@ -17,12 +15,10 @@ from jinja2.runtime import Context, StrictUndefined, Undefined
 from jinja2.utils import pass_context, pass_environment
 
 from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, MOST_TURNS, Budget, TooMuch, weight
-from stackplan.model.arguments import Value
+from stackplan.language.yielded import MOST_BITS, BadTemplate, shown
 
 BUDGET = "budget__"
 """The name under which an evaluation's budget stands in its context."""
-MOST_BITS = 4096
-_UNREADABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _MOST_STRIPPED = 100
 _MOST_DIGITS = 20
 _MOST_INDENT = 16
@@ -82,63 +78,6 @@ _FILTERS = (
     "unique",
     "upper",
 )
-
-
-class BadTemplate(Exception):
-    """A template cannot be read or filled in; `name` is the variable that is not defined, where that is the reason.
-
-    `discreet` says the same without anything that was computed: what may be shown where a secret went in.
-    """
-
-    def __init__(
-        self, summary: str, *, name: str | None = None, remedy: str | None = None, discreet: str | None = None
-    ) -> None:
-        self.summary, self.name, self.remedy = summary, name, remedy
-        self.discreet = discreet or summary
-        super().__init__(summary)
-
-
-def plain(value: Any, left: list[int]) -> Value:
-    """Return a value of Jinja's as plain data; `left` counts the parts that it may still have."""
-    left[0] -= 1
-    if left[0] < 0:
-        raise TooMuch(f"it yields more than {MOST_PARTS} parts")
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise TooMuch("it yields too large a number")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise BadTemplate("it yields no finite number")
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, str):
-        return readable(value)
-    if isinstance(value, Undefined):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {readable(str(key)): plain(item, left) for key, item in value.items()}
-    if isinstance(value, (list, tuple, Iterator, range)) or type(value).__name__ in (
-        "dict_keys",
-        "dict_values",
-        "dict_items",
-    ):
-        return tuple(plain(item, left) for item in value)
-    raise BadTemplate(f"it yields no text, number, list or mapping but a {type(value).__name__}")
-
-
-def readable(text: str) -> str:
-    """Return a text that a template gave. Raise BadTemplate for one that no file, argument or terminal can take."""
-    if _UNREADABLE.search(text):
-        raise BadTemplate(
-            "it yields a text with a character that no file or argument can take",
-            remedy="remove the escape such as `\\0` or `\\ud800`",
-        )
-    return str(text)
-
-
-def shown(value: Any) -> Any:
-    """Return what a value looks like inside of a text: `true` and `false` as YAML writes them."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else value
 
 
 def _limited_range(*arguments: int) -> range:

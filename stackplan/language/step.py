@@ -9,9 +9,9 @@ from stackplan.language import schema
 from stackplan.language.expression import condition as expression_of
 from stackplan.language.nearest import alternatives
 from stackplan.language.reading import Read, arguments, holds_template, value_of
-from stackplan.language.sandbox import BadTemplate
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.language.variables import template_faults
+from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Arguments, Path
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis

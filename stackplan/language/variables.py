@@ -15,9 +15,9 @@ from stackplan.language.expression import Expression, condition, names, template
 from stackplan.language.nearest import did_you_mean
 from stackplan.language.project import shown as shown_path
 from stackplan.language.reading import Read, Reading, holds_template, value_of
-from stackplan.language.sandbox import BadTemplate
 from stackplan.language.secrets import Secrets
 from stackplan.language.tree import YamlMapping
+from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Value
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid

@@ -3,7 +3,7 @@
 import pytest
 
 from stackplan.language import cost, expression
-from stackplan.language.sandbox import BadTemplate
+from stackplan.language.yielded import BadTemplate
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from stackplan.language import expression
 from stackplan.language.interpolation import interpolation
-from stackplan.language.sandbox import BadTemplate
+from stackplan.language.yielded import BadTemplate
 
 GIVEN = {"a": "x", "n": 3, "f": 1.5, "t": True, "z": None, "l": ["p", 1], "m": {"k": [True]}, "b": "{{ a }}", "e": ""}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from stackplan.language.expression import condition
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
-from stackplan.language.sandbox import BadTemplate
+from stackplan.language.yielded import BadTemplate
 
 
 def check(subject: Subject) -> Iterator[Finding]:

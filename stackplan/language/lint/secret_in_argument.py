@@ -6,7 +6,7 @@ from stackplan.language.expression import names
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import commands
 from stackplan.language.lint._subject import Subject
-from stackplan.language.sandbox import BadTemplate
+from stackplan.language.yielded import BadTemplate
 from stackplan.model.playbook import SecretSource
 
 _QUIET = frozenset({"echo", "printf", "export", "read", "test", "[", "[["})
