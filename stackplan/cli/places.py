@@ -6,7 +6,6 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from stackplan.language.inventory import FILE as INVENTORY
 from stackplan.language.nearest import did_you_mean
 from stackplan.language.tree import read_start
 from stackplan.model.diagnosis import Diagnosis, Invalid
@@ -116,9 +115,11 @@ def as_named(path: Path, here: Path) -> Path:
 def _playbook_folders(inventory: Path | None, here: Path) -> Iterator[Path]:
     if inventory is not None:
         yield inventory.absolute().parent / "playbooks"
+    from stackplan.language.inventory import FILE  # noqa: PLC0415 - spared by whoever names a file
+
     root = git_root(here)
     for folder in (here, *here.parents):
-        if folder == root or (folder / INVENTORY).is_file():
+        if folder == root or (folder / FILE).is_file():
             yield folder / "playbooks"
         if folder == root:
             return

@@ -1,12 +1,12 @@
 """Every lint rule on one playbook: what they find, less what the author has answered with a comment."""
 
 import importlib
-import importlib.resources
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from stackplan.language import lint, source
 from stackplan.language.lint import _ignores, stray_ignore
@@ -38,7 +38,7 @@ def rules() -> tuple[RuleAbout, ...]:
 
 def example(name: str, which: str) -> str:
     """Return the text of a rule's example, `bad` or `good`: a whole playbook."""
-    return (importlib.resources.files(lint) / "examples" / f"{name}.{which}.yaml").read_text("utf-8")
+    return (Path(lint.__path__[0]) / "examples" / f"{name}.{which}.yaml").read_text("utf-8")
 
 
 def review(written: Playbook, rendered: Playbook) -> Review:

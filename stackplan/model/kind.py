@@ -7,7 +7,6 @@ and its arguments stand in `schemas/conditions/torch.json`. Other kinds come fro
 """
 
 import importlib
-import importlib.metadata
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from stackplan.model.concern import Concern, environments
 from stackplan.model.condition import Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Query, Unknown
+from stackplan.model.installed import entry_points
 from stackplan.model.job import Ending, Job
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
@@ -226,17 +226,14 @@ class Room:
 
     def installed(self) -> tuple[str, ...]:
         """Return the words of the kinds that other packages bring along; a built-in kind cannot be replaced."""
-        return tuple(sorted({entry.name for entry in self._entries()} - {*self.builtin()}))
+        return tuple(sorted({entry.name for entry in entry_points(self.package)} - {*self.builtin()}))
 
     def _builtin(self, word: str) -> type:
         kind: type = importlib.import_module(f"{self.package}.{word}").KIND
         return kind
 
-    def _entries(self) -> importlib.metadata.EntryPoints:
-        return importlib.metadata.entry_points(group=self.package)
-
     def _installed(self, word: str) -> type | None:
-        for entry in self._entries():
+        for entry in entry_points(self.package):
             if entry.name == word:
                 kind: type = entry.load()
                 return kind
