@@ -31,7 +31,7 @@ from stackplan.language.snapshot import Noting
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import Report
-from stackplan.reports import text
+from stackplan.reports import foretold_stop, text
 from stackplan.reports.wording import counted
 
 
@@ -100,7 +100,9 @@ def _go_ahead(prepared: Prepared, planned: Report, asked: Order) -> int:
         return end(replace(planned, command="apply"), asked.form)
     if planned.outcome is not NodeOutcome.OK:
         say(text.render(planned, width=width(), colour=wants_colour(sys.stderr)))
-        if not asked.yes and not _agreed(len(prepared.targets)):
+        if warning := foretold_stop.render(planned, width=width(), colour=wants_colour(sys.stderr)):
+            say(f"{warning}\n")
+        if not asked.yes and not _agreed(len(prepared.targets), would_fail=bool(warning)):
             say("Nothing was done.")
             return INTERRUPTED
     elif not asked.yes:
@@ -121,8 +123,9 @@ def _planned(prepared: Prepared, asked: Order) -> Report:
     return plan(prepared.targets, prepared.connect, survey)
 
 
-def _agreed(nodes: int) -> bool:
-    return click.confirm(f"Apply this to {counted(nodes, 'node')}?", default=False, err=True)
+def _agreed(nodes: int, *, would_fail: bool) -> bool:
+    although = ", although a step would fail" if would_fail else ""
+    return click.confirm(f"Apply this to {counted(nodes, 'node')}{although}?", default=False, err=True)
 
 
 def _apply_and_end(prepared: Prepared, planned: Report, asked: Order) -> int:

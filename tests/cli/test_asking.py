@@ -23,6 +23,15 @@ steps:
       - file: {path: ~/motd, content: {contains: hello}}
 """
 
+DOOMED = f"""\
+{PLAYBOOK.rstrip()}
+  - id: part
+    file: {{path: ~/bow, content: "bye\\n"}}
+    postconditions:
+      - file: {{path: ~/bow, content: {{contains: good}}}}
+"""
+"""Its plan says that the second step would write what its postcondition does not want."""
+
 
 class Terminal:
     """A process on a terminal of its own; its standard output goes to a pipe."""
@@ -138,3 +147,35 @@ def test_a_terminal_sees_colour_and_a_moving_line(terminal):
     assert re.search(r"\x1b\[\d+m", session.seen)
     assert "gpu" not in session.seen
     assert "greet: changed" in session.seen
+
+
+FORETOLD = "`part` would fail on localhost: will not hold: ~/bow content contains"
+
+
+def test_the_question_says_first_that_a_step_would_fail(terminal, project, environment):
+    (project / "doomed.yaml").write_text(DOOMED)
+    session = terminal("apply", "doomed.yaml", "--local")
+    session.wait_for("Apply this to 1 node, although a step would fail? [y/N]")
+    assert session.seen.index(FORETOLD) < session.seen.index("Apply this to")
+    assert "What would run before it: `greet`." in session.seen
+    session.answer("n\n")
+    status, _ = session.end()
+    assert status == 130
+    assert not (Path(environment["HOME"]) / "motd").exists()
+
+
+def test_yes_says_that_a_step_would_fail_before_anything_runs_and_a_saved_plan_is_refused(
+    stackplan, project, environment
+):
+    (project / "doomed.yaml").write_text(DOOMED)
+    home = Path(environment["HOME"])
+    assert stackplan("plan", "doomed.yaml", "--local", "-o", "plan.json").returncode == 3
+    refused = stackplan("apply", "plan.json", "--yes")
+    assert refused.returncode == 3
+    assert "nothing ran" in refused.stdout
+    assert not (home / "motd").exists()
+    ended = stackplan("apply", "doomed.yaml", "--local", "--yes")
+    assert ended.returncode == 3
+    assert ended.stderr.index(FORETOLD) < ended.stderr.index("started, wave 1")
+    assert "`stackplan apply FILE` would refuse to start" in " ".join(ended.stderr.split())
+    assert (home / "motd").exists(), "the step before it ran: a prediction proves nothing"
