@@ -35,10 +35,10 @@ def differences(before: State, after: State) -> tuple[Change, ...]:
     """Return what differs, sorted by kind and name; empty when the two states are the same."""
     if before is after:
         return ()
-    pairs = {key: (before.get(key), after.get(key)) for key in {*before, *after}}
-    differing = sorted(key for key, (old, new) in pairs.items() if old is not new and old != new)
+    gone = [key for key in before if key not in after]
+    other = [key for key, new in after.items() if (old := before.get(key)) is not new and old != new]
     return tuple(
         Change(kind, name, old.text if old else None, new.text if new else None)
-        for kind, name in differing
-        for old, new in [pairs[kind, name]]
+        for kind, name in sorted((*gone, *other))
+        for old, new in [(before.get((kind, name)), after.get((kind, name)))]
     )
