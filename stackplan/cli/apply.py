@@ -32,7 +32,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import Report
 from stackplan.reports import foretold_stop, text
-from stackplan.reports.wording import counted
+from stackplan.reports.count import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from stackplan.engine.bug import Bug
 from stackplan.engine.remember import remember
 from stackplan.model.history import NodeHistory
 from stackplan.reports import history
-from stackplan.reports.wording import counted
+from stackplan.reports.count import counted
 
 MOST = 20
 

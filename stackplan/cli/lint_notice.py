@@ -7,8 +7,8 @@ from stackplan.language import linting
 from stackplan.language.alone import render_alone
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.playbook import Playbook
+from stackplan.reports.count import counted
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import counted
 
 
 def say_findings(playbook: Playbook) -> None:

@@ -28,8 +28,8 @@ from stackplan.model.node import Inventory, Node
 from stackplan.model.playbook import Playbook
 from stackplan.model.quantity import duration_text
 from stackplan.model.secret import Redactor
+from stackplan.reports.count import counted
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import counted
 
 MOST_NAMES = 4
 

@@ -34,8 +34,9 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import RunEnded, RunStarted
 from stackplan.model.node import Inventory, Node
 from stackplan.model.secret import Redactor
+from stackplan.reports.count import counted
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import change_text, counted
+from stackplan.reports.wording import change_text
 
 MOST_CHANGES = 20
 SINCE = 600

@@ -4,10 +4,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TypeAlias
 
-from stackplan.engine.facts_file import holds_secret
 from stackplan.engine.guard import guarded, trouble
 from stackplan.engine.secret_fields import read
-from stackplan.model.arguments import Arguments, Value
+from stackplan.model.arguments import Arguments, Value, holds_secret
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query, Unknown

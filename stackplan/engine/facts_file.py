@@ -13,11 +13,11 @@ from typing import Any
 
 from stackplan.engine.encoding import Malformed
 from stackplan.engine.state_folder import private_folder
-from stackplan.model.arguments import Value
+from stackplan.model.arguments import Value, holds_secret
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown, to_keep
 from stackplan.model.same import Same
-from stackplan.model.secret import Redactor, Secret
+from stackplan.model.secret import Redactor
 
 FORMAT = "stackplan.facts/1"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -32,15 +32,6 @@ def recorded_answers(facts: Facts, queries: Collection[Query]) -> dict[Query, An
 
 def _not_recorded(query: Query) -> Unknown:
     return _SECRET if holds_secret(query.arguments) else _NOT_RECORDED
-
-
-def holds_secret(value: Value) -> bool:
-    """Return whether a secret stands anywhere in `value`."""
-    if isinstance(value, Mapping):
-        return any(holds_secret(item) for item in value.values())
-    if isinstance(value, tuple):
-        return any(holds_secret(item) for item in value)
-    return isinstance(value, Secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

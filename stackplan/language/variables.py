@@ -18,7 +18,7 @@ from stackplan.language.reading import Read, Reading, holds_template, value_of
 from stackplan.language.secrets import Secrets
 from stackplan.language.tree import YamlMapping
 from stackplan.language.yielded import BadTemplate
-from stackplan.model.arguments import Value
+from stackplan.model.arguments import Value, holds_secret
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
@@ -99,7 +99,7 @@ class Scope:
     def _values(self, expression: Expression) -> tuple[dict[str, object], bool]:
         """Return the variables that an expression uses, in the clear, and whether a secret is among them."""
         used = {name: self.value(name) for name in expression.names if name == RESERVED or name in self.variables}
-        secret = any(_holds_secret(value) for value in used.values())
+        secret = any(holds_secret(value) for value in used.values())
         return {name: _revealed(value) for name, value in used.items()}, secret
 
     def _resolved(self, variable: Variable) -> Value:
@@ -332,14 +332,6 @@ def _texts(value: object) -> Iterable[str]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _texts(item)
-
-
-def _holds_secret(value: Value) -> bool:
-    if isinstance(value, Mapping):
-        return any(_holds_secret(item) for item in value.values())
-    if isinstance(value, tuple):
-        return any(_holds_secret(item) for item in value)
-    return isinstance(value, Secret)
 
 
 def _revealed(value: Value) -> object:

@@ -21,6 +21,15 @@ Path: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")
 
 
+def holds_secret(value: Value) -> bool:
+    """Return whether a secret stands anywhere in `value`."""
+    if isinstance(value, Mapping):
+        return any(holds_secret(item) for item in value.values())
+    if isinstance(value, tuple):
+        return any(holds_secret(item) for item in value)
+    return isinstance(value, Secret)
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """`values` by key; `at` is where the mapping begins, `places` where each part of it stands, by path.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from stackplan.model.arguments import Value
+from stackplan.model.arguments import Value, holds_secret
 from stackplan.model.secret import Secret
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
@@ -28,12 +28,6 @@ def _plain(value: object) -> object:
         return {"secret": hashlib.sha256(value.reveal().encode("utf-8", "surrogateescape")).hexdigest()}
     assert isinstance(value, Mapping)
     return dict(value)
-
-
-def _holds_secret(value: Value) -> bool:
-    if isinstance(value, Mapping):
-        return any(_holds_secret(item) for item in value.values())
-    return any(_holds_secret(item) for item in value) if isinstance(value, tuple) else isinstance(value, Secret)
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=_plain)
@@ -77,7 +71,7 @@ class Query:
     @property
     def holds_secret(self) -> bool:
         """Whether a secret stands in it: then neither it nor its key may be kept."""
-        return _holds_secret(self.arguments)
+        return holds_secret(self.arguments)
 
     def asked_by(self, user: str | None) -> "Query":
         """Return the question as the step of `user` asks it; one that names a user of its own stays with that one."""

@@ -6,8 +6,8 @@ from stackplan.model.comparison import Comparison, Effect, NodeOutlook, StepChan
 from stackplan.model.outcome import StepOutcome
 from stackplan.reports import comparison_wording as words
 from stackplan.reports.comparison_text import command_lines
+from stackplan.reports.count import counted
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
-from stackplan.reports.wording import counted
 
 LIMIT = 24_000
 """Characters; a plan takes 40,000, so that both go into one comment of GitHub (65,536)."""

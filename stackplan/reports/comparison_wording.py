@@ -14,8 +14,9 @@ from stackplan.model.comparison import (
 )
 from stackplan.model.outcome import NodeOutcome, Phase
 from stackplan.model.report import StepReport
+from stackplan.reports.count import counted
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import NODE_WORDS, counted, step_sentence
+from stackplan.reports.wording import NODE_WORDS, step_sentence
 
 TURN_MARKS = {Turn.ADDED: "+", Turn.REMOVED: "-", Turn.CHANGED: "~"}
 EFFECT_MARKS = {Effect.WEAKER: "▼", Effect.NOTE: "?", Effect.STRONGER: "▲", Effect.OTHER: "~"}

@@ -8,6 +8,7 @@ from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.report import ActionReport, ConditionReport
 from stackplan.model.verdict import Status
+from stackplan.reports.diagnostics import names_place
 from stackplan.reports.layout import beside, hanging, padded
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe, safe_lines
@@ -142,12 +143,6 @@ def diagnosis_lines(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]
     if diagnosis.remedy_at is not None and not names_place(diagnosis):
         lines += hanging(margin, safe(f"at {diagnosis.remedy_at}"), width)
     return lines
-
-
-def names_place(diagnosis: Diagnosis) -> bool:
-    """Return whether the remedy's own words say where it goes ("Add `upgrade: true` at 37:7")."""
-    place = diagnosis.remedy_at
-    return place is not None and f"{place.line}:{place.column}" in (diagnosis.remedy or "")
 
 
 def change_lines(changes: tuple[Change, ...]) -> list[str]:

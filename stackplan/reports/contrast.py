@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from stackplan.model.report import NodeReport
-from stackplan.reports.wording import counted
+from stackplan.reports.count import counted
 
 UNKNOWN = "unknown"
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from stackplan.model.diagnosis import Diagnosis, Severity
-from stackplan.reports.condition_text import names_place
 from stackplan.reports.layout import hanging
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
@@ -71,3 +70,9 @@ def _remedy(diagnosis: Diagnosis, paint: Paint) -> list[str]:
     code = safe(diagnosis.code)
     first, *rest = hanging(f"{code}  ", remedy or f"see `stackplan explain {code}`", WIDTH)
     return [first.replace(code, paint(Style.STRONG, code), 1), *rest]
+
+
+def names_place(diagnosis: Diagnosis) -> bool:
+    """Return whether the remedy's own words say where it goes ("Add `upgrade: true` at 37:7")."""
+    place = diagnosis.remedy_at
+    return place is not None and f"{place.line}:{place.column}" in (diagnosis.remedy or "")

@@ -2,11 +2,12 @@
 
 from stackplan.model.outcome import StepOutcome
 from stackplan.model.report import NodeReport, Report, StepReport
+from stackplan.reports.count import counted
 from stackplan.reports.layout import hanging
 from stackplan.reports.node_text import names_text
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import counted, step_sentence
+from stackplan.reports.wording import step_sentence
 
 MOST = 3
 STEPS = 8

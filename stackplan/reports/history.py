@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from stackplan.model.history import NodeHistory, PastRun
 from stackplan.model.outcome import NodeOutcome
+from stackplan.reports.count import counted
 from stackplan.reports.layout import paragraphs, usable
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.runs import time_text
 from stackplan.reports.safe import safe, safe_paragraphs
 from stackplan.reports.table import table
-from stackplan.reports.wording import NODE_WORDS, counted
+from stackplan.reports.wording import NODE_WORDS
 
 FORMAT = "stackplan.history/1"
 HEADS = ("began (UTC)", "run", "playbook", "revision", "by", "outcome")

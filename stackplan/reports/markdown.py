@@ -14,6 +14,7 @@ from stackplan.model.report import ConditionReport, NodeReport, Report, StepRepo
 from stackplan.model.verdict import Status
 from stackplan.reports import node_text
 from stackplan.reports.contrast import Contrast, contrasts, rest_text
+from stackplan.reports.count import counted
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.overridden_text import TITLE, overridden
 from stackplan.reports.paint import Paint
@@ -22,7 +23,6 @@ from stackplan.reports.wording import (
     NOT_PROVEN,
     UNRECORDED,
     change_text,
-    counted,
     node_end,
     node_unproven,
     outcome_word,

@@ -22,8 +22,9 @@ from stackplan.model.event import (
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import ConditionReport, StepReport
 from stackplan.model.verdict import Status
+from stackplan.reports.count import counted
 from stackplan.reports.safe import safe, safe_lines
-from stackplan.reports.wording import NOT_PROVEN, counted, node_word, step_sentence, step_word
+from stackplan.reports.wording import NOT_PROVEN, node_word, step_sentence, step_word
 
 LINE = 160
 _HERE_DOCUMENT = re.compile(r"<<-?'?(\w+)'?$")

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.run_line import RunLine, RunState
+from stackplan.reports.count import counted
 from stackplan.reports.layout import usable
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
 from stackplan.reports.table import table
-from stackplan.reports.wording import NODE_STYLES, NODE_WORDS, counted
+from stackplan.reports.wording import NODE_STYLES, NODE_WORDS
 
 FORMAT = "stackplan.runs/1"
 HEADS = ("run", "started (UTC)", "playbook", "nodes", "by", "outcome")

@@ -12,11 +12,12 @@ from stackplan.model.verdict import Status
 from stackplan.reports import node_text
 from stackplan.reports.condition_text import diagnosis_lines
 from stackplan.reports.contrast_text import contrast_lines
+from stackplan.reports.count import counted
 from stackplan.reports.layout import beside, hanging, padded, usable
 from stackplan.reports.overridden_text import overridden_lines
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
-from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, counted, node_word
+from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, node_word
 
 GROUPS_IN_FULL = 8
 DETAILS = 10

@@ -7,6 +7,7 @@ from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.quantity import duration_text
 from stackplan.model.report import ConditionReport, NodeReport, StepReport
 from stackplan.model.verdict import Status
+from stackplan.reports.count import counted
 from stackplan.reports.paint import Style
 from stackplan.reports.safe import safe
 
@@ -249,8 +250,3 @@ def node_unproven(node: NodeReport) -> bool:
 def node_end(node: NodeReport) -> str:
     """Return how a node ended, for the line with its name, where no step tells it."""
     return UNRECORDED if node.reason is Reason.UNRECORDED else NODE_WORDS[node.outcome]
-
-
-def counted(count: int, noun: str) -> str:
-    """Return `1 node`, `3 nodes`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
