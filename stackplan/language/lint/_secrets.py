@@ -41,7 +41,9 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _MASKED = re.compile(
-    rf"(?:(?<![A-Za-z0-9_.-])(?:--?)?{_NAME}[\"']?\s*[=:\s]\s*[\"']?|\s-(?:u|-user|-creds)[=\s][\"']?[^\s:\"']+:|\s-[paP]\s*[\"']?)"
+    rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{_NAME}[\"']?\s*[=:]|--{_NAME})\s*[\"']?|"
+    r"\s(?:-[A-Za-z]*[uU]|--user|--proxy-user|--[a-z-]*creds)[=\s]?\s*[\"']?[^\s:\"'-][^\s:\"']*:|"
+    r"(?:login|sshpass|mysql\w*|mariadb|redis-cli|ipmitool)\b.*?\s-[paPw]\s*[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )

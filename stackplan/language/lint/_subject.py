@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackplan.language.lint import _settings, _wanted
+from stackplan.language.lint import _installation, _settings, _wanted
+from stackplan.language.lint._installation import Installation
 from stackplan.language.lint._script import Script, place_of
 from stackplan.language.lint._settings import Setting
 from stackplan.language.lint._shell import Command, command_of, commands
@@ -61,11 +62,12 @@ def _flat(conditions: tuple[Condition, ...], *, negated: bool, optional: bool) -
 class Looked:
     """One step. `number` counts from 0; `written` is the step with its templates as they stand in the file."""
 
-    def __init__(self, number: int, step: Step, written: Step, sources: Sources) -> None:
+    def __init__(self, number: int, step: Step, written: Step, sources: Sources, files: Mapping[str, Script]) -> None:
         self.number = number
         self.step = step
         self.written = written
         self._sources = sources
+        self._files = files
         self.id = str(step.id)
         self.kind = step.action.kind
         self.arguments = step.action.arguments
@@ -79,8 +81,21 @@ class Looked:
         return self.kind == "python_packages"
 
     @cached_property
+    def installations(self) -> tuple[Installation, ...]:
+        """What the step has installers of Python packages do, by its arguments or in its script."""
+        variables = {name: (value, at) for name, value, at in self.environment}
+        if self.installs:
+            return (_installation.of_step(self.arguments, variables, self._files),)
+        return () if self.script is None else tuple(_installation.of_script(self.script, variables, self._files))
+
+    @property
+    def own(self) -> Installation:
+        """What a `python_packages` step asks for."""
+        return self.installations[0]
+
+    @cached_property
     def wanted(self) -> tuple[Wanted, ...]:
-        return _wanted.wanted(self.arguments) if self.installs else ()
+        return self.own.wanted if self.installs else ()
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -93,13 +108,12 @@ class Looked:
 
     @cached_property
     def indexes(self) -> tuple[Index, ...]:
-        return _wanted.indexes(self.arguments) if self.installs else ()
+        return self.own.indexes if self.installs else ()
 
-    @cached_property
+    @property
     def tag(self) -> str | None:
         """The build that the step's indexes name, where they name one and no other."""
-        found = {it.tag for it in self.indexes if it.tag is not None}
-        return found.pop() if len(found) == 1 else None
+        return self.own.tag if self.installs else None
 
     @property
     def venv(self) -> str | None:
@@ -187,7 +201,12 @@ class Subject:
         self.written = written
         self.codes = codes
         pairs = enumerate(zip(rendered.steps, written.steps, strict=True))
-        self.steps = tuple(Looked(number, step, raw, written.sources) for number, (step, raw) in pairs)
+        files: dict[str, Script] = {}
+        self.steps = tuple(Looked(number, step, raw, written.sources, files) for number, (step, raw) in pairs)
+        for it in self.steps:
+            path = it.arguments.values.get("path") if it.kind == "file" else None
+            if isinstance(path, str) and it.content is not None:
+                files[path] = it.content
 
     @property
     def sources(self) -> Sources:
@@ -213,6 +232,11 @@ class Subject:
     @cached_property
     def installing(self) -> tuple[Looked, ...]:
         return tuple(it for it in self.steps if it.installs)
+
+    @cached_property
+    def installations(self) -> tuple[tuple[Looked, Installation], ...]:
+        """Every call of an installer of Python packages, with its step."""
+        return tuple((step, call) for step in self.steps for call in step.installations)
 
     @cached_property
     def running(self) -> tuple[Looked, ...]:

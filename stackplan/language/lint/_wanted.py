@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote
 
 from packaging.utils import canonicalize_name
 
@@ -20,6 +21,7 @@ COMPILED = LABELLED - TORCH_FAMILY | {"flashinfer-python", "sglang", "bitsandbyt
 
 _TAG = re.compile(r"/(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?=/|$)")
 _LABEL = re.compile(r"^(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)")
+_WHEEL_PARTS = 5
 _LOCAL_HOST = re.compile(r"^http://(?:[^/@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)")
 
 
@@ -34,6 +36,10 @@ class Wanted:
     pin: str | None = None
     label: str | None = None
     url: str | None = None
+
+    @classmethod
+    def of(cls, it: "Parsed", text: str, at: Location) -> "Wanted":
+        return cls(it.name, text, at, it.specifier, it.pin, it.label, it.url)
 
     @property
     def bounded(self) -> bool:
@@ -74,16 +80,33 @@ class Parsed:
 
 @lru_cache(maxsize=8192)
 def parsed(text: str) -> Parsed | None:
-    """Return what a requirement says; None for a path, an address alone, or what a template has still to fill in."""
-    if "{{" in text or text.startswith(("/", ".", "~", "http:", "https:", "-")):
+    """Return what a requirement says; None for a folder, an option, or what a template has still to fill in.
+
+    A path or an address of a wheel says it by the file's name.
+    """
+    if "{{" in text or text.startswith("-"):
         return None
+    if text.startswith(("/", ".", "~", "http:", "https:", "file:")) or (text.endswith(".whl") and " @ " not in text):
+        return _of_wheel(text, text)
     try:
         found = Requirement(text)
     except InvalidRequirement:
         return None
+    if found.url is not None:
+        return _of_wheel(found.url, found.url, canonicalize_name(found.name))
     pins = [it.version for it in found.specifier if it.operator in ("==", "===") and not it.version.endswith(".*")]
     pin = pins[0] if len(pins) == 1 else None
     return Parsed(canonicalize_name(found.name), SpecifierSet(str(found.specifier)), pin, _local(pin), found.url)
+
+
+def _of_wheel(text: str, url: str, name: str | None = None) -> Parsed | None:
+    """Return what the name of a wheel says: that it is torch, of this version, with this label."""
+    file = unquote(re.split(r"[?#]", text)[0].rpartition("/")[2])
+    parts = file.removesuffix(".whl").split("-")
+    pin = parts[1] if file.endswith(".whl") and len(parts) >= _WHEEL_PARTS else None
+    if name is None and pin is None:
+        return None
+    return Parsed(name or canonicalize_name(parts[0]), SpecifierSet(), pin, _local(pin), url)
 
 
 def _local(pin: str | None) -> str | None:
@@ -101,7 +124,7 @@ def wanted(arguments: Arguments) -> tuple[Wanted, ...]:
     for field in ("packages", "requirements"):
         for at, text in texts(arguments, field):
             if (it := parsed(text)) is not None:
-                found.append(Wanted(it.name, text, at, it.specifier, it.pin, it.label, it.url))
+                found.append(Wanted.of(it, text, at))
     return tuple(found)
 
 

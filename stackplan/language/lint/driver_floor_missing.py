@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Statement, Subject
-from stackplan.language.lint._wanted import LABELLED, build_of, cuda_of
+from stackplan.language.lint._wanted import LABELLED, cuda_of
 
 # CUDA release notes, "CUDA Toolkit and Minimum Required NVIDIA Driver Version for CUDA Minor Version Compatibility".
 _FLOOR = {13: 580, 12: 525}
@@ -33,7 +33,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _major(step: Looked) -> int | None:
     for it in step.wanted:
-        release = cuda_of(build_of(it.label) if it.label else step.tag)
+        release = cuda_of(step.own.build(it))
         if it.name in LABELLED and release is not None:
             return release[0]
     return None

@@ -1,43 +1,39 @@
 """An index of one CUDA release, and a postcondition that wants another one."""
 
-import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._installation import Installation
 from stackplan.language.lint._rule import Finding, error
-from stackplan.language.lint._subject import Looked, Statement, Subject
-from stackplan.language.lint._wanted import LABELLED, cuda_of
+from stackplan.language.lint._stated import agree, stated_builds
+from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._wanted import LABELLED
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    for step in subject.installing:
-        if step.tag is None:
-            continue
-        for it in step.postconditions:
-            wanted = None if it.negated or it.optional else _wanted(it, step)
-            if wanted is not None and wanted != step.tag:
-                summary = (
-                    f"the index is that of {step.tag}, and the postcondition wants {wanted}: it cannot come to hold"
-                )
-                remedy = f"take the index of {wanted}, or state {step.tag}"
-                yield Finding(summary, it.at, remedy, step.id)
+    for step in subject.steps:
+        builds = dict(pair for call in step.installations for pair in _builds(call))
+        for it in step.postconditions if builds else ():
+            for stated in () if it.negated or it.optional else stated_builds(it):
+                what, build = builds.get(stated.name, ("", stated.build))
+                if not agree(build, stated.build):
+                    wants = f"the postcondition wants {stated.build}: it cannot come to hold"
+                    remedy = f"take the index or build of {stated.build}, or state {build}"
+                    yield Finding(f"{what} is that of {build}, and {wants}", it.at, remedy, step.id)
 
 
-def _wanted(it: Statement, step: Looked) -> str | None:
-    """Return the build that a postcondition wants of something that the step takes from its index; None of another."""
-    if it.kind == "torch" and "torch" in step.names:
-        found = re.fullmatch(r"(\d+)\.(\d)", it.text("cuda") or "")
-        return f"cu{found[1]}{found[2]}" if found else None
-    if it.kind == "package" and it.text("name") in LABELLED & step.names:
-        local = it.text("local")
-        return local if local is not None and cuda_of(local) is not None and re.fullmatch(r"cu\d+", local) else None
-    return None
+def _builds(call: Installation) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield what is installed of a known build, with what tells the build."""
+    for it in call.wanted:
+        if (build := call.build(it)) is not None and it.name in LABELLED:
+            what = f"`{it.text}`" if it.label is not None else "the index" if call.tag is not None else "torch_backend"
+            yield it.name, (what, build)
 
 
 RULE = error(
     "SP120",
     "an index and a postcondition of two CUDA releases",
-    "The step installs from the index of one CUDA release, and its own postcondition states another one, so that it "
-    "fails on every node after the packages were replaced. Usually one of two variables was changed and the other "
-    "forgotten.",
+    "The step installs a build for one CUDA release, by its index, its label or `torch_backend`, and its own "
+    "postcondition states another one, so that it fails on every node after the packages were replaced. Usually one of "
+    "two variables was changed and the other forgotten.",
     check,
 )

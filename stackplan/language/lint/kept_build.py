@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from stackplan.language.lint._installation import Installation
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._wanted import LABELLED, Wanted
@@ -9,28 +10,25 @@ from stackplan.language.nearest import alternatives
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    for step in subject.installing:
-        if step.indexes and "create" not in step.arguments:
-            kept = [it for it in step.wanted if _kept(step, it)]
-            if kept:
-                yield Finding(_summary(step, kept), kept[0].at, _remedy(step, kept[0]), step.id)
+    for step, call in subject.installations:
+        if not call.fresh and (kept := [it for it in call.wanted if _kept(call, it)]):
+            yield Finding(_summary(call, kept), kept[0].at, _remedy(step, call, kept[0]), step.id)
 
 
-def _kept(step: Looked, it: Wanted) -> bool:
-    if it.pin is not None or it.url is not None or step.upgrades(it.name) or step.reinstalls(it.name):
+def _kept(call: Installation, it: Wanted) -> bool:
+    if it.pin is not None or it.url is not None or call.upgrades(it.name) or call.reinstalls(it.name):
         return False
-    return step.tag is not None or it.name in LABELLED
+    return call.source(it.name) is not None or (bool(call.indexes) and it.name in LABELLED)
 
 
-def _summary(step: Looked, kept: list[Wanted]) -> str:
+def _summary(call: Installation, kept: list[Wanted]) -> str:
     shown = alternatives([it.text for it in kept]).replace(" or ", " and ")
-    field = step.indexes[0].field
-    return f"any installed build satisfies {shown}, so {field} is not looked at and the installer does nothing"
+    return f"any installed build satisfies {shown}, so {call.field} is not looked at and the installer does nothing"
 
 
-def _remedy(step: Looked, it: Wanted) -> str:
-    label = f"+{step.tag}" if step.tag else "+cu130"
-    return f"add `upgrade: true` to the step, or pin the build: `{it.name}==VERSION{label}`"
+def _remedy(step: Looked, call: Installation, it: Wanted) -> str:
+    upgrade = "`upgrade: true` to the step" if step.installs else "`--upgrade`"
+    return f"add {upgrade}, or pin the build: `{it.name}==VERSION+{call.source(it.name) or 'cu130'}`"
 
 
 RULE = error(

@@ -8,14 +8,20 @@ from stackplan.language.lint._wanted import LABELLED
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    for step in subject.installing:
-        if step.tag is None or "create" in step.arguments:
-            continue
-        for it in step.wanted:
-            moved = step.upgrades(it.name) or step.reinstalls(it.name)
-            if it.pin is not None and it.label is None and it.name in LABELLED and not moved:
-                summary = f"`{it.text}` admits every build of that version, also one that is not for {step.tag}"
-                remedy = f"pin the label as well: `{it.name}=={it.pin}+{step.tag}`"
+    for step, call in subject.installations:
+        for it in call.wanted:
+            build = call.source(it.name)
+            moved = call.upgrades(it.name) or call.reinstalls(it.name) or it.url is not None
+            if (
+                build
+                and not call.fresh
+                and it.pin is not None
+                and it.label is None
+                and it.name in LABELLED
+                and not moved
+            ):
+                summary = f"`{it.text}` admits every build of that version, also one that is not for {build}"
+                remedy = f"pin the label as well: `{it.name}=={it.pin}+{build}`"
                 yield Finding(summary, it.at, remedy, step.id)
 
 

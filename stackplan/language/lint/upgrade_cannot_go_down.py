@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, error
+from stackplan.language.lint._stated import stated_builds
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._wanted import LABELLED, cuda_of
 
@@ -12,32 +13,29 @@ _BACK = re.compile(r"\b(?:roll[-_ ]?back|downgrade|revert|go(?:ing)?[-_ ]back)",
 
 def check(subject: Subject) -> Iterator[Finding]:
     whole = subject.playbook.name
-    for step in subject.installing:
-        if not (_BACK.search(whole) or _BACK.search(step.id) or _comes_down(subject, step)):
-            continue
-        for it in step.wanted:
-            exact = it.label is not None or step.reinstalls(it.name)
-            if it.name in LABELLED and step.tag and step.upgrades(it.name) and not exact:
+    for step, call in subject.installations:
+        named_so = any(_BACK.search(text) for text in (whole, step.id, step.step.name or ""))
+        for it in call.wanted:
+            build = call.source(it.name)
+            exact = it.label is not None or it.url is not None or call.reinstalls(it.name)
+            if it.name not in LABELLED or build is None or exact or not call.upgrades(it.name):
+                continue
+            if named_so or _comes_down(subject, step, build):
                 summary = f"`upgrade` never goes to a lower version or label, so `{it.text}` stays what it is"
-                remedy = f"name it in `reinstall`, or pin `{it.name}=={it.pin or 'VERSION'}+{step.tag}`"
+                remedy = f"name it in `reinstall`, or pin `{it.name}=={it.pin or 'VERSION'}+{build}`"
                 yield Finding(summary, it.at, remedy, step.id)
 
 
-def _comes_down(subject: Subject, step: Looked) -> bool:
+def _comes_down(subject: Subject, step: Looked, build: str) -> bool:
     """Return whether the playbook itself says that a newer CUDA is there before this step."""
-    target = cuda_of(step.tag)
+    target = cuda_of(build)
     before = [*subject.preconditions, *step.preconditions]
     for it in before:
-        found = it.text("local") if it.kind == "package" else it.text("cuda") if it.kind == "torch" else None
-        there = cuda_of(found) or _release(found)
-        if target is not None and there is not None and not it.negated and there > target:
-            return True
+        for stated in stated_builds(it):
+            there = cuda_of(stated.build)
+            if target is not None and there is not None and not it.negated and there > target:
+                return True
     return False
-
-
-def _release(text: str | None) -> tuple[int, int] | None:
-    match = re.fullmatch(r"(\d+)\.(\d+)", text or "")
-    return None if match is None else (int(match[1]), int(match[2]))
 
 
 RULE = error(

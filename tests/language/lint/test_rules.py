@@ -9,6 +9,7 @@ from stackplan.cli.codes import CODES
 from stackplan.engine.bind import faults
 from stackplan.language import lint, linting, playbook
 from stackplan.language.alone import render_alone
+from stackplan.language.lint._secrets import masked
 from stackplan.language.template import as_written
 from stackplan.model.diagnosis import Severity
 
@@ -32,7 +33,7 @@ def test_a_rule_finds_its_bad_example_and_nothing_else_in_it(rule):
     for it in review.findings:
         assert it.severity is rule.severity
         assert it.at.path == read.path
-        assert it.source == read.sources[read.path][it.at.line - 1], "the line is shown"
+        assert it.source == masked(read.sources[read.path][it.at.line - 1]), "the line is shown"
         assert it.source[it.at.column - 1 :].strip(), "the caret stands under something"
         assert it.remedy
         assert not re.search(r"\{\{.*\}\} |None|frozenset", it.summary)
