@@ -88,7 +88,7 @@ class Libraries:
                 _library_store.keep(digest, {**before, **after})
                 written = True
         if written:
-            _library_store.make_room()
+            _library_store.STORE.make_room()
 
     def _row(self, library: Library, before: _library_store.Rows) -> list[Any] | None:
         """Set what a library states; return the row that keeps it, None for a file that could not be looked at."""

@@ -53,7 +53,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
                     raise
                 told.update(refused=_cut_off(failed), changes=[], metadata={})
         told.update(index_checked=bool(indexes and names), index_findings=asked.result())
-    _metadata_store.make_room()
+    _metadata_store.STORE.make_room()
     return told
 
 

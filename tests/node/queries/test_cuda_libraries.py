@@ -216,10 +216,10 @@ def test_rows_of_the_store_that_make_no_sense_are_read_anew(wheel, ask):
 
 
 def test_the_store_is_bounded(monkeypatch):
-    monkeypatch.setattr(_library_store, "MOST", 3)
+    monkeypatch.setattr(_library_store.STORE, "most", 3)
     for number in range(6):
         _library_store.keep(f"{number:064}", {"a.so": [1, 1, None]})
-    _library_store.make_room()
+    _library_store.STORE.make_room()
     assert len(stored()) == 3
 
 

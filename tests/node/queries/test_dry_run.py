@@ -429,17 +429,17 @@ def test_a_plan_is_as_patient_as_the_installer(environment, pip, seconds):
 
 
 def test_the_store_of_metadata_is_bounded(state, monkeypatch):
-    monkeypatch.setattr(_metadata_store, "MOST", 3)
+    monkeypatch.setattr(_metadata_store.STORE, "most", 3)
     about = {"name": "torch", "version": "1", "requires": [], "requires_python": None, "provides_extra": []}
     for number in range(6):
         _metadata_store.keep(f"{number}", about)
         (path,) = state.rglob(f"metadata/{number}")
         os.utime(path, (path.stat().st_mtime - 1000 * (6 - number),) * 2)
     os.utime(path, (0, 0))
-    _metadata_store.make_room()
+    _metadata_store.STORE.make_room()
     assert [_metadata_store.kept(str(number)) is not None for number in range(6)] == [False] * 2 + [True] * 3 + [False]
-    monkeypatch.setattr(_metadata_store, "LARGEST", 1)
-    _metadata_store.make_room()
+    monkeypatch.setattr(_metadata_store.STORE, "largest", 1)
+    _metadata_store.STORE.make_room()
     assert not list(state.rglob("metadata/*"))
 
 
