@@ -103,6 +103,15 @@ def _from_stdin(
         yield Handed(text=text, at=at, errexit=errexit, pipefail=pipefail, user=user)
 
 
+def printed(command: Command) -> tuple[str, int | None] | None:
+    """Return the text that echo, printf or cat gives to what reads its output; None where none is known."""
+    if command.program in ("echo", "printf"):
+        return " ".join(word for word in command.words[1:] if word not in ("-e", "-n", "-en")).replace(
+            "\\n", "\n"
+        ), None
+    return command.stdin if command.program == "cat" and not command.plain else None
+
+
 def _executed(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the commands of find's `-exec COMMAND ;` and its like."""
     for at, word in enumerate(words):

@@ -10,9 +10,11 @@ an exception. docs/decisions says why no library does it.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 
-from stackplan.language.lint._handed import Handed, handed
+from stackplan.language.lint._handed import Handed, handed, printed
 from stackplan.language.lint._scanner import Scanner
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pipeline, flat
 from stackplan.language.lint._wrappers import ASSIGNMENT, unwrapped
@@ -22,6 +24,7 @@ __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwra
 _ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
 _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
+_ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
 _LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[^$`*?]*)")
 DEEPEST = 5
 _MOST_GROUPS = 40
@@ -79,6 +82,8 @@ class _Reader(Scanner):
     fixed: bool = False
     user: str | None = None
     values: dict[str, str] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+    forwarding: set[str] = field(default_factory=set)
     _groups: int = 0
     _tested: bool = False
 
@@ -135,7 +140,18 @@ class _Reader(Scanner):
                 break
             self.take(operator)
             self.skip(newlines_only=True)
-        return Pipeline(tuple(parts), negated) if parts else None
+        return Pipeline(tuple(self._fed(parts)), negated) if parts else None
+
+    def _fed(self, parts: list[Part]) -> Iterator[Part]:
+        """Yield the parts of a pipeline, each with the text that the one before prints, where that is known."""
+        before: Part | None = None
+        for part in parts:
+            fed = part
+            if isinstance(before, Command) and isinstance(part, Command) and part.stdin is None:
+                told = printed(before)
+                fed = part if told is None else _with_handed(replace(part, stdin=told), self.values)
+            yield fed
+            before = part
 
     def _part(self) -> Part | None:
         self.blanks()
@@ -236,13 +252,19 @@ class _Reader(Scanner):
             words.append(self._word(inner)[0])
             self.blanks()
         if words:
-            self.values.pop(words[0], None)
+            self._take_paths(words[0], words[2:])
         self.skip()
         if self.word_ahead() in ("do", "{"):
             end = "done" if self.word_ahead() == "do" else "}"
             self.at += len(self.word_ahead())
             return Group("for", place, (self._block("body", end),), tuple(words), inner=tuple(inner))
         return Group("for", place, (), tuple(words), inner=tuple(inner))
+
+    def _take_paths(self, name: str, words: list[str]) -> None:
+        """Note what the variable of a loop holds where those are paths: what is done to it is done to each of them."""
+        self.values.pop(name, None)
+        if words and all("/" in word and "$" not in word and "`" not in word for word in words):
+            self.values[name] = " ".join(words)
 
     def _case(self, place: int) -> Group:
         self.at += len("case")
@@ -279,9 +301,11 @@ class _Reader(Scanner):
                 self.take(bracket)
                 self.blanks()
         self.skip()
-        known = dict(self.values)
+        known, start = dict(self.values), self.at
         body = self._part()
         self.values = known
+        if re.search(r"\$[@*]", self.text[start : self.at]):
+            self.forwarding.add(name)
         block = Block((Chain((Pipeline((body,)),), (), ""),)) if body is not None else Block(())
         return Group("function", place, (("body", block),), (name,))
 
@@ -339,6 +363,9 @@ class _Reader(Scanner):
         stdin: tuple[str, int | None] | None = None,
     ) -> Command:
         self.blanks()
+        if words and words[0] in self.forwarding:
+            # A function of the script that runs what it is given: `retry 3 COMMAND`.
+            words = list(dropwhile(lambda it: it.startswith("-") or it.isdigit(), words[1:]))
         found = unwrapped(
             Command(
                 tuple(words),
@@ -370,10 +397,15 @@ class _Reader(Scanner):
         if command.words and command.program not in ("export", "readonly", "declare", "local"):
             return
         for word in (*command.assignments, *command.words[1:]):
-            if match := _LITERAL.fullmatch(word):
-                self.values[match["name"]] = match["value"]
-            elif match := ASSIGNMENT.match(word):
-                self.values.pop(match[0].rstrip("+="), None)
+            if not (match := ASSIGNMENT.match(word)):
+                continue
+            name, value = match[0].rstrip("+="), _LITERAL.fullmatch(word)
+            # What is set twice, or only where something failed, may hold either.
+            twice = self.values.pop(name, None)
+            if value is None or twice is not None or self.before in ("||", "&&"):
+                self.unknown.add(name)
+            elif name not in self.unknown:
+                self.values[name] = value["value"]
 
     def _redirect(
         self, operator: str, redirections: list[tuple[str, str]], inner: list[Block]
@@ -434,9 +466,6 @@ class _Reader(Scanner):
                 parts.append(self._single_quoted())
             elif char == '"':
                 parts.append(self._double_quoted(inner))
-            elif self.text.startswith("{{", self.at) and (end := self.text.find("}}", self.at)) >= 0:
-                parts.append(self.text[self.at : end + 2])
-                self.at = end + 2
             else:
                 parts.append(self._plain(inner))
         if self.at == start:
@@ -445,12 +474,18 @@ class _Reader(Scanner):
 
     def _known(self, *, first: bool) -> str | None:
         """Return what the variable that is the whole next word holds; of a program also what it is by default."""
+        if array := _ARRAY.match(self.text, self.at):
+            held = self.values.get(array["name"], "")
+            self.at = array.end() if held.startswith("(") else self.at
+            return held[1:-1] if held.startswith("(") else None
         match = _VARIABLE.match(self.text, self.at)
         if match is None or self.text[match.end() : match.end() + 1] not in ("", *" \t\n;|&()<>"):
             return None
         value = self.values.get(match["name"] or match["braced"], match["default"] if first else None)
-        if value is not None:
-            self.at = match.end()
+        if value is None or "{{" in value:
+            # A template is one word, whatever stands in it.
+            return None
+        self.at = match.end()
         return value
 
     def _single_quoted(self) -> str:
@@ -474,6 +509,9 @@ class _Reader(Scanner):
     def _plain(self, inner: list[Block]) -> str:
         """Return the next character, or the substitution that begins here, as it is written."""
         start = self.at
+        if self.text.startswith("{{", start) and (end := self.text.find("}}", start)) >= 0:
+            self.at = end + 2
+            return self.text[start : self.at]
         if match := _VARIABLE.match(self.text, start):
             self.at = match.end()
             known = self.values.get(match["name"] or match["braced"])

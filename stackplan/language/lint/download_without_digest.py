@@ -1,37 +1,62 @@
 """curl or wget into a file that nobody compares."""
 
-import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._fetching import fetches, keeps
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._tree import Part, Pipeline, pipelines, surface
 
-_COMPARING = frozenset({"sha256sum", "sha512sum", "shasum", "gpg", "gpgv", "minisign", "cosign"})
+_COMPARING = frozenset(
+    {
+        "sha256sum", "sha512sum", "sha384sum", "sha224sum", "sha1sum", "b2sum", "md5sum", "shasum", "gpg",
+        "gpgv", "minisign", "cosign", "rpmkeys", "signify", "cmp",
+    }
+)  # fmt: skip
+_UNPACKING = frozenset({"tar", "bsdtar", "unzip", "cpio", "dpkg", "rpm", "docker", "podman", "ar", "7z"})
+_ONWARD = frozenset(
+    {"gunzip", "zcat", "gzip", "xz", "xzcat", "unxz", "zstd", "zstdcat", "bunzip2", "bzip2", "lz4", "pv", "cat"}
+)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
-        if any(it.program in _COMPARING for it in step.commands):
+        assert step.script is not None
+        if any(_compares(it) for it in step.commands):
             continue
-        for it in step.commands:
-            if _fetches(it):
+        for pipeline in pipelines(step.script.block):
+            for it in _kept(pipeline):
                 summary = f"nothing compares what `{it.program}` brings: an error page is a file as well"
                 yield Finding(summary, step.command_at(it), "write it as a step `download` with its sha256", step.id)
 
 
-def _fetches(it: Command) -> bool:
-    if it.after in ("|", "|&"):
-        return False
-    if it.program == "wget":
-        return "--spider" not in it.words and not any(
-            re.fullmatch(r"-[a-zA-Z]*O-?|--output-document=-", w) and "-" in it.words[at : at + 2]
-            for at, w in enumerate(it.words)
-        )
-    into = any(re.fullmatch(r"-[a-zA-Z]*[oO]|--output|--remote-name", word) for word in it.words[1:])
-    redirected = any(operator.startswith(">") and target != "/dev/null" for operator, target in it.redirections)
-    nowhere = "/dev/null" in it.words
-    return it.program == "curl" and (into or redirected) and not nowhere
+def _compares(it: Command) -> bool:
+    return it.program in _COMPARING or it.starts("openssl", "dgst") or it.has("--checksum", "--require-hashes")
+
+
+def _kept(pipeline: Pipeline) -> Iterator[Command]:
+    """Yield the commands of a pipeline whose answer stays on the node, by themselves or by what they are piped into."""
+    for at, part in enumerate(pipeline.parts):
+        for it in surface(part):
+            if fetches(it) and (keeps(it) or _unpacked(pipeline.parts[at + 1 :])):
+                yield it
+
+
+def _unpacked(following: tuple[Part, ...]) -> bool:
+    for part in following:
+        for it in surface(part):
+            if it.program in _UNPACKING and not it.has_flag("t", "--list"):
+                return True
+            if it.program == "tee" and any(not word.startswith("/dev/") for word in it.plain):
+                return True
+            if it.program == "dd" and any(word.startswith("of=") for word in it.words):
+                return True
+            if it.program in _ONWARD and any(sign in (">", ">>") and to != "/dev/null" for sign, to in it.redirections):
+                return True
+            if it.program not in _ONWARD:
+                return False
+    return False
 
 
 RULE = warning(
@@ -39,6 +64,6 @@ RULE = warning(
     "a download whose content nobody compares",
     "A mirror serves an error page, a proxy another version, a broken connection half of the file; a file name with a "
     "guessed driver number is a 404. `download` resumes, compares the sha256, and moves the file into place at the "
-    "end.",
+    "end. Requests to the node itself, health checks and what is only looked at are not meant.",
     check,
 )

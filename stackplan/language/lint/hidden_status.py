@@ -1,34 +1,89 @@
-"""A pipe in a shell without pipefail: the status is that of the last command."""
+"""A status that nobody hears of: a pipe in a shell without pipefail, a command in the background, `export A=$(…)`."""
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._shell import Command
+from stackplan.language.lint._status import asks, works
+from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._tree import Block, Chain, Part, Pipeline, blocks, flat, surface
 
-_SHOWING = frozenset({"tail", "head", "tee", "grep", "sed", "awk", "cat", "less", "sort"})
-_MASKING = frozenset({"export", "local", "declare", "readonly"})
+_MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
+_FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
+_OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
+_LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
-        for first, second in pairwise(step.commands):
-            if first.after in ("|", "|&") and not first.pipefail and second.program in _SHOWING and not first.tested:
-                summary = f"this shell has no pipefail: of `{first.program} … | {second.program}` only the end counts"
-                remedy = "write it as `script`, which stackplan runs with -euo pipefail, or `bash -o pipefail -c`"
-                yield Finding(summary, step.command_at(first), remedy, step.id)
-        for it in step.commands:
-            if it.program in _MASKING and any(re.match(r"\w+=.*\$\(", word) for word in it.words[1:]):
-                summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
-                remedy = f"assign first, then `{it.program} NAME`"
-                yield Finding(summary, step.command_at(it), remedy, step.id)
+        assert step.script is not None
+        for block in blocks(step.script.block):
+            for command, summary, remedy in _hidden(block, step):
+                yield Finding(summary, step.command_at(command), remedy, step.id)
+
+
+def _hidden(block: Block, step: Looked) -> Iterator[tuple[Command, str, str]]:
+    for chain in block.chains:
+        for pipeline in chain.pipelines:
+            yield from _in_pipe(pipeline)
+            for it in (command for part in pipeline.parts if isinstance(part, Command) for command in (part,)):
+                if it.program in _MASKING and any(_fails(it, word) for word in it.words[1:]):
+                    summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
+                    yield it, summary, f"assign first, then `{it.program} NAME`"
+        yield from _in_background(chain, step)
+
+
+def _fails(it: Command, word: str) -> bool:
+    """Return whether a word takes the output of a command that may fail: `$(hostname)` hardly does."""
+    if re.match(r"\w+=.*(?:\$\((?!\()|`)", word, re.DOTALL) is None:
+        return False
+    inner = [command for block in it.inner for command in flat(block)]
+    return not inner or any(command.program not in _HARDLY_FAIL for command in inner)
+
+
+_HARDLY_FAIL = frozenset(
+    {"pwd", "date", "hostname", "uname", "whoami", "id", "nproc", "echo", "printf", "basename", "dirname"}
+)
+
+
+def _in_pipe(pipeline: Pipeline) -> Iterator[tuple[Command, str, str]]:
+    for first, second in pairwise(pipeline.parts):
+        for it in _last(first):
+            if not it.pipefail and not it.tested and it.program not in _FEEDING and not asks(it):
+                name = next((command.program for command in surface(second)), "…")
+                summary = f"this shell has no pipefail: of `{it.program} … | {name}` only the end counts"
+                yield (
+                    it,
+                    summary,
+                    "write it as `script`, which stackplan runs with -euo pipefail, or `bash -o pipefail -c`",
+                )
+                return
+
+
+def _last(part: Part) -> list[Command]:
+    return list(surface(part))[-1:]
+
+
+def _in_background(chain: Chain, step: Looked) -> Iterator[tuple[Command, str, str]]:
+    if chain.end != "&":
+        return
+    found = [
+        it for part in chain.pipelines[-1].parts for it in surface(part) if works(it) and it.program not in _OWN_LIFE
+    ]
+    waits = [it for it in step.commands if it.program == "wait"]
+    if not found or waits or any(_LOOKED_AFTER.search(it.text) for it in step.commands):
+        return
+    summary = f"`{found[0].program} … &` goes on by itself, and nobody hears how it ends"
+    yield found[0], summary, "take the `&` out, or `wait` for its process: `wait $!`"
 
 
 RULE = warning(
     "SP162",
     "a construct that hides an exit status",
     "`uv pip install … 2>&1 | tail -30` has the status of tail. In a `script` stackplan sets pipefail; in a text for "
-    "`sh -c`, or after `set +o pipefail`, nobody does. `export A=$(command)` has the status of export everywhere.",
+    "`sh -c`, or after `set +o pipefail`, nobody does. `export A=$(command)` has the status of export everywhere, and "
+    "a command with `&` behind it has none unless somebody waits for it.",
     check,
 )

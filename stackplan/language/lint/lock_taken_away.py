@@ -3,30 +3,55 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._removal import removed
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._tree import Command, Pipeline, blocks, own_pipelines, within
 
-_LOCK = re.compile(r"/var/(?:lib/(?:dpkg|apt)|cache/apt)/.*lock|/var/lib/dpkg/lock")
-_REMOVING = frozenset({"rm", "unlink", "fuser", "truncate"})
-_HOLDERS = frozenset({"apt", "apt-get", "dpkg", "unattended-upgr", "unattended-upgrade", "unattended-upgrades"})
+_LOCK = re.compile(r"/var/(?:lib|cache|\{[^}]*\})/?(?:dpkg|apt|\{[^}]*\}|\*).*(?:lock|\*)|/var/lib/dpkg/lock")
+_HOLDERS = re.compile(r"(?<![\w-])(?:apt|\[a\]pt|apt-get|dpkg|unattended-upgr\w*)(?![\w-])")
+_KILLING = frozenset({"pkill", "killall", "skill"})
+_ASKING = frozenset({"pgrep", "pidof", "lsof", "fuser", "ps", "grep"})
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
-        for it in step.commands:
-            removed = it.program in _REMOVING and any(_LOCK.search(word) for word in it.words[1:])
-            killed = it.program in ("pkill", "killall") and bool(_HOLDERS & set(it.words[1:]))
-            if removed or killed:
-                summary = "another program is changing packages right now; without its lock the database is torn"
-                remedy = "wait for it: `apt_packages` with `lock_timeout: 10m`"
-                yield Finding(summary, step.command_at(it), remedy, step.id)
+        assert step.script is not None
+        for block in blocks(step.script.block):
+            folder = ""
+            for pipeline in own_pipelines(block):
+                taken = dict.fromkeys(it for it, path in removed(pipeline, folder) if _LOCK.search(path))
+                for it in taken or _killing(pipeline):
+                    summary = "another program is changing packages right now; without its lock the database is torn"
+                    remedy = "wait for it: `apt_packages` with `lock_timeout: 10m`"
+                    yield Finding(summary, step.command_at(it), remedy, step.id)
+                last = pipeline.parts[-1]
+                if isinstance(last, Command) and last.program in ("cd", "pushd"):
+                    folder = last.plain[0] if last.plain else ""
+
+
+def _killing(pipeline: Pipeline) -> list[Command]:
+    """Return the commands that end whoever holds the lock: by its name, or by the file that it holds."""
+    found = [it for it in pipeline.parts if isinstance(it, Command)]
+    asked = [it for it in within(pipeline) if it.program in _ASKING and _names_holder(it)]
+    return [
+        it
+        for it in found
+        if (it.program in _KILLING and _names_holder(it))
+        or (it.program == "kill" and asked and "-0" not in it.words)
+        or (it.program == "fuser" and it.has_flag("k", "--kill") and _names_holder(it))
+    ]
+
+
+def _names_holder(command: Command) -> bool:
+    return any(_HOLDERS.search(word) or _LOCK.search(word) for word in command.words[1:])
 
 
 RULE = error(
     "SP168",
     "a lock of apt taken away",
-    "The lock is held by unattended-upgrades or another administrator. Removing the file does not end them: two "
-    "programs write the database at once, and packages stay half configured, which blocks every later install. The "
-    "lock is free after some minutes.",
+    "The lock is held by unattended-upgrades or another administrator. Removing the file, or moving it away, does not "
+    "end them: two programs write the database at once, and packages stay half configured, which blocks every later "
+    "install. Ending its holder leaves the same. The lock is free after some minutes.",
     check,
 )

@@ -3,35 +3,96 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._fetching import FETCHERS, fetches
+from stackplan.language.lint._handed import SHELLS, python_text
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._tree import Block, Pipeline, flat, pipelines, surface
 
-_FETCHERS = frozenset({"curl", "wget"})
-_RUNNERS = re.compile(r"(?:ba|da|z|k)?sh|python[\d.]*|perl|source|\.|eval")
-_SUBSTITUTED = re.compile(r"(?:<|\$)\(\s*(?:curl|wget)\b")
+_INTERPRETERS = re.compile(r"python[\d.]*|pypy[\d.]*|perl|ruby|node|php")
+_EXECUTED = re.compile(r"\b(?:exec|eval)\(.*(?:urlopen|requests\.get|httpx\.get)|os\.system\(.*urlopen", re.DOTALL)
+_ASSIGNED = re.compile(r"(\w+)=[\"']?[$`]")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
-        for at, it in enumerate(step.commands):
-            if _runs_what_comes(it, step.commands[at + 1 :]):
+        assert step.script is not None
+        brought = _brought(step.commands)
+        for pipeline in pipelines(step.script.block):
+            for it in _running(pipeline, brought):
                 summary = "this runs whatever the address answers, also half of it when the connection breaks"
                 remedy = "fetch it with `download` and its sha256, then run the file"
                 yield Finding(summary, step.command_at(it), remedy, step.id)
 
 
-def _runs_what_comes(it: Command, later: tuple[Command, ...]) -> bool:
-    if _RUNNERS.fullmatch(it.program):
-        return any(_SUBSTITUTED.match(word) for word in it.words[1:])
-    if it.program not in _FETCHERS:
+def _brought(commands: tuple[Command, ...]) -> frozenset[str]:
+    """Return the variables that hold what an address answered."""
+    return frozenset(
+        match[1]
+        for it in commands
+        if any(_fetching(block) for block in it.inner)
+        for word in it.assignments
+        if (match := _ASSIGNED.match(word))
+    )
+
+
+def _running(pipeline: Pipeline, brought: frozenset[str]) -> Iterator[Command]:
+    fetching: Command | None = None
+    for part in pipeline.parts:
+        for it in surface(part):
+            if fetching is not None and _reads_program(it):
+                yield fetching
+                return
+            if _hands_over(it, brought):
+                yield it
+                return
+        fetching = fetching or next((it for it in surface(part) if it.program in FETCHERS and fetches(it)), None)
+    if fetching is not None and any(_through_arguments(it) for part in pipeline.parts for it in surface(part)):
+        yield fetching
+
+
+def _through_arguments(it: Command) -> bool:
+    """Return whether xargs gives a shell its text: `curl … | xargs -0 sh -c`."""
+    return "xargs" in it.wrappers and it.program in SHELLS and "-c" in it.words[-2:]
+
+
+def _reads_program(it: Command) -> bool:
+    """Return whether what is piped into a command is run by it, and not read by a program of its own."""
+    plain = [word for word in it.plain if word != "-"]
+    if it.program in SHELLS:
+        flagged = any(re.fullmatch(r"-[a-zA-Z]*s", word) for word in it.words[1:])
+        texted = any(re.fullmatch(r"-[a-z]*c", word) for word in it.words)
+        return flagged or (not texted and (not plain or "/dev/stdin" in plain))
+    if it.program in ("source", "."):
+        return "/dev/stdin" in plain
+    if it.program in ("at", "batch"):
+        return "-f" not in it.words
+    return (
+        _INTERPRETERS.fullmatch(it.program) is not None
+        and (not plain or plain[0] == "/dev/stdin" or "-" in it.words[1:2])
+        and not any(re.match(r"-[a-zA-Z]*[cmneEp]", word) for word in it.words[1:])
+    )
+
+
+def _hands_over(it: Command, brought: frozenset[str]) -> bool:
+    """Return whether a command is given as its program what a substitution in its words, or its input, fetches."""
+    if (text := python_text(it)) and _EXECUTED.search(text):
+        return True
+    runs = it.program in SHELLS or it.program in ("source", ".", "eval") or _INTERPRETERS.fullmatch(it.program)
+    if not runs or (it.program in SHELLS and it.plain and not any(re.match(r"[<$`\"]", word) for word in it.plain[:1])):
         return False
-    for following in later:
-        if following.before not in ("|", "|&"):
-            return False
-        if _RUNNERS.fullmatch(following.program):
-            return True
-    return False
+    if any(re.search(rf"\$\{{?(?:{'|'.join(brought)})\b", word) for word in it.words[1:] if brought):
+        return True
+    at_front = [word for word in it.words[1:] if re.match(r"\s*(?:<\(|\$\(|`)", word)]
+    fed = [target for sign, target in it.redirections if sign in ("<", "<<<")]
+    return bool(at_front or any(target.startswith(("<(", "$(", "`")) for target in fed)) and any(
+        _fetching(block) for block in it.inner
+    )
+
+
+def _fetching(block: Block) -> bool:
+    return any(it.program in FETCHERS and fetches(it) for it in flat(block))
 
 
 RULE = error(

@@ -6,6 +6,12 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 
+_PROGRAMS = frozenset({"reboot", "poweroff", "halt"})
+_VERBS = frozenset({"reboot", "poweroff", "halt", "kexec", "soft-reboot"})
+_TARGETS = frozenset(f"{it}.target" for it in (*_VERBS, "runlevel0", "runlevel6", "ctrl-alt-del"))
+_SYSRQ = "/proc/sysrq-trigger"
+_ASKING = ("--help", "--version", "-w", "--wtmp-only")
+
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
@@ -17,11 +23,28 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _reboots(it: Command) -> bool:
-    if it.program == "shutdown":
-        return "-c" not in it.words
-    return it.program in ("reboot", "poweroff", "halt") or (
-        it.program == "systemctl" and any(word in ("reboot", "poweroff", "kexec") for word in it.words[1:])
+    words = frozenset(it.words[1:])
+    by_kernel = any(sign.endswith(">") and target == _SYSRQ for sign, target in it.redirections)
+    if by_kernel or (it.program == "tee" and _SYSRQ in words):
+        return True
+    if it.program in _PROGRAMS:
+        return not it.has(*_ASKING)
+    if it.program in ("systemctl", "loginctl"):
+        return _by_manager(it)
+    if it.program in ("busctl", "dbus-send", "gdbus"):
+        return any(word.rpartition(".")[2] in ("Reboot", "PowerOff", "Halt", "KExec") for word in words)
+    return (
+        (it.program == "shutdown" and not {"-c", "-k", "--show", "--help"} & words)
+        or (it.program in ("init", "telinit") and bool({"0", "6"} & words))
+        or (it.program == "kexec" and it.has_flag("e", "--exec"))
+        or (it.program == "ipmitool" and "power" in words and bool({"cycle", "reset", "off", "soft"} & words))
     )
+
+
+def _by_manager(it: Command) -> bool:
+    verb = next(iter(it.plain), "")
+    started = verb in ("start", "isolate") and bool(_TARGETS & set(it.plain))
+    return started or (verb in _VERBS and "--when=cancel" not in it.words)
 
 
 RULE = error(

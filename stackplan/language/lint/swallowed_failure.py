@@ -5,44 +5,150 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, working, works
+from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
 
-_NOTHING = frozenset({"true", ":"})
-_ANSWERING = frozenset({"grep", "egrep", "fgrep", "test", "[", "[[", "diff", "cmp", "pgrep", "rmdir", "read", "expr"})
-"""Programs whose status other than 0 is an answer and no failure."""
+_OFF = "from here on every failure is passed over"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
-        previous: Command | None = None
-        for it in step.commands:
-            if it.program == "set" and re.fullmatch(r"\+[a-z]*e[a-z]*", " ".join(it.words[1:2])):
-                summary = "`set +e`: from here on every failure is passed over"
-                yield Finding(
-                    summary, step.command_at(it), "take it out, and test the one command that may fail", step.id
-                )
-            elif _swallows(it, previous):
-                assert previous is not None
-                summary = (
-                    f"`{previous.program} … {it.before} {it.text}` passes over every failure of {previous.program}"
-                )
-                remedy = f"test for the case that is meant: `if …; then {previous.program} …; fi`"
-                yield Finding(summary, step.command_at(previous), remedy, step.id)
-            previous = it
+        assert step.script is not None
+        for command, summary, remedy in _found(step, step.script.block):
+            yield Finding(summary, step.command_at(command), remedy, step.id)
 
 
-def _swallows(it: Command, previous: Command | None) -> bool:
-    if previous is None or it.depth != previous.depth or previous.program in _ANSWERING:
+def _found(step: Looked, whole: Block) -> Iterator[tuple[Command, str, str]]:
+    for block in blocks(whole):
+        yield from _switched_off(block, step.commands)
+        for number, chain in enumerate(block.chains):
+            last = number == len(block.chains) - 1
+            yield from _passed_over(chain, block, step.commands, last=last)
+            for pipeline in chain.pipelines:
+                for part in pipeline.parts:
+                    if isinstance(part, Group) and part.kind == "if":
+                        yield from _told_only(part)
+
+
+def _passed_over(
+    chain: Chain, block: Block, commands: tuple[Command, ...], *, last: bool
+) -> Iterator[tuple[Command, str, str]]:
+    """Look at `A || B` for a B that makes nothing of A's failure."""
+    for at, operator in enumerate(chain.operators):
+        left, right = chain.pipelines[at], chain.pipelines[at + 1]
+        answer = Block((Chain((right,), (), ""),))
+        if operator == "||" and _is_lost(answer, block, commands):
+            lost = working(left)
+        elif operator == "&&" and at == len(chain.operators) - 1 and not last and passes_over(answer):
+            lost = [it for it in working(left) if not it.tested]
+        else:
+            continue
+        if lost:
+            yield _said(lost[-1], f"{operator} {_short(right)}")
+    first = chain.pipelines[0] if chain.pipelines else None
+    if first is not None and first.negated and not chain.operators and not last:
+        for command in working(first):
+            if not command.tested:
+                yield (
+                    command,
+                    f"`! {command.program} …` stops nothing, whatever {command.program} ends with",
+                    "write it as `if`, and `exit 1` in it",
+                )
+
+
+def _said(command: Command, behind: str) -> tuple[Command, str, str]:
+    summary = f"`{command.program} … {behind}` passes over every failure of {command.program}"
+    return command, summary, f"test for the case that is meant: `if …; then {command.program} …; fi`"
+
+
+def _short(pipeline: Pipeline) -> str:
+    found = [it for part in pipeline.parts for it in surface(part)]
+    text = found[0].text if len(found) == 1 else "{ … }"
+    return text if len(text) <= 30 else f"{found[0].program} …"
+
+
+def _is_lost(answer: Block, block: Block, commands: tuple[Command, ...]) -> bool:
+    found = list(surface_of(answer))
+    if block.substituted and any(says(it) and len(it.words) > 1 for it in found):
+        # `$(command || echo none)` is a value of its own.
         return False
-    nothing = it.program in _NOTHING or it.text == "exit 0"
-    return nothing and len(it.words) <= 2 and it.before == "||"
+    if len(found) == 1 and not found[0].words:
+        return _noted_for_nothing(found[0], commands)
+    return passes_over(answer)
+
+
+def _noted_for_nothing(it: Command, commands: tuple[Command, ...]) -> bool:
+    """Return whether the variable of `|| rc=$?` is never looked at."""
+    names = [word.partition("=")[0].rstrip("+") for word in it.assignments]
+    return bool(names) and not any(mentions(other, name) for name in names for other in commands)
+
+
+def _told_only(group: Group) -> Iterator[tuple[Command, str, str]]:
+    """Look at `if ! A; then echo; fi`, in which a failure leads to nothing but words."""
+    tests = [block for role, block in group.blocks if role == "test"]
+    bodies = [block for role, block in group.blocks if role == "body"]
+    otherwise = [block for role, block in group.blocks if role == "else"]
+    if len(tests) != 1 or len(tests[0].chains) != 1:
+        return
+    chain = tests[0].chains[0]
+    negated = chain.pipelines[0].negated
+    failed = bodies[:1] if negated else otherwise
+    if failed and passes_over(failed[0]) and (worked := working(chain.pipelines[-1])):
+        command = worked[-1]
+        summary = f"a failure of {command.program} leads to words alone, and the script goes on"
+        yield command, summary, "end the branch with `exit 1`"
+
+
+def _switched_off(block: Block, commands: tuple[Command, ...]) -> Iterator[tuple[Command, str, str]]:
+    """Look at what runs between `set +e` and its end; whose status is looked at may fail."""
+    pipelines = [it for chain in block.chains for it in chain.pipelines]
+    for at, pipeline in enumerate(pipelines):
+        command = pipeline.parts[0]
+        if not isinstance(command, Command):
+            continue
+        if ("errexit", False) in command.switched:
+            reach = pipelines[at + 1 :]
+            if any(_unheard(it, reach[n + 1 : n + 2], commands) for n, it in enumerate(_until_on(reach))):
+                yield command, f"`{command.text}`: {_OFF}", "take it out, and test the one command that may fail"
+        elif command.program == "trap" and _ends_well(command):
+            yield command, f"`{command.text[:40]}` ends the script with 0 after a failure", "take it out"
+
+
+def _until_on(pipelines: list[Pipeline]) -> Iterator[Pipeline]:
+    for pipeline in pipelines:
+        if any(isinstance(it, Command) and ("errexit", True) in it.switched for it in pipeline.parts):
+            return
+        yield pipeline
+
+
+def _unheard(pipeline: Pipeline, following: list[Pipeline], commands: tuple[Command, ...]) -> bool:
+    """Return whether nobody looks at the status of something that works: no `$?`, `if` or `||`."""
+    if not any(works(it) and not it.tested and it.after not in ("&&", "||") for it in working(pipeline)):
+        return False
+    for it in (command for other in following for command in within(other)):
+        if mentions(it, "?"):
+            names = [
+                word.partition("=")[0] for word in (*it.assignments, *it.words[1:]) if re.match(r"\w+=.*\$\{?\?", word)
+            ]
+            return bool(names) and not any(mentions(other, name) for name in names for other in commands)
+    return True
+
+
+def _ends_well(command: Command) -> bool:
+    """Return whether `trap TEXT EXIT` gives the script a status of its own."""
+    ends = {"EXIT", "ERR", "0"} & set(command.plain[1:])
+    found = [it for block in command.handed for it in surface_of(block)]
+    return bool(ends) and bool(found) and nothing(found[-1]) and found[-1].program == "exit" and not asks(found[0])
 
 
 RULE = warning(
     "SP160",
     "a failure that is passed over",
     "`pip uninstall … || true` was written for one harmless case (a missing RECORD) and hides every other failure of "
-    "that line; `set +e` hides all of them. stackplan runs scripts with -euo pipefail so that the first failure stops "
-    "the step. Programs that answer with their status, such as grep and test, are not meant.",
+    "that line; `|| echo failed`, `if` with words alone for the failure, and `set +e` hide them too. stackplan runs "
+    "scripts with -euo pipefail so that the first failure stops the step. Programs that answer with their status, such "
+    "as grep and test, are not meant, nor what takes away something that may be gone already (rm, kill, umount), nor a "
+    "status that is looked at (`rc=$?`).",
     check,
 )

@@ -1,0 +1,151 @@
+"""What an exit status means of a command: work that failed, an answer, or nothing that matters."""
+
+import re
+from collections.abc import Iterator
+
+from stackplan.language.lint._apt import simulates
+from stackplan.language.lint._tree import Block, Command, Pipeline, surface, surface_of
+
+_SAYING = frozenset({"echo", "printf", "logger", "wall", "date", "sleep", "true", ":", "cat", "tput"})
+_ANSWERING = frozenset(
+    {
+        "grep", "egrep", "fgrep", "zgrep", "rg", "test", "[", "[[", "((", "diff", "cmp", "pgrep", "pidof",
+        "read", "expr", "let", "which", "type", "hash", "id", "getent", "groups", "mountpoint", "findmnt",
+        "lsof", "lsmod", "modinfo", "lspci", "lsblk", "ls", "stat", "df", "du", "free", "uname", "hostname",
+        "ps", "ss", "netstat", "ping", "nc", "journalctl", "dmesg", "last", "dpkg-query", "apt-cache", "rpm",
+        "ldconfig", "nvcc", "getfacl", "whoami", "env", "printenv", "locale", "squeue", "sinfo",
+        "showmount", "file", "head", "tail", "wc", "cut", "tr", "sort", "awk", "basename", "dirname",
+        "readlink", "realpath", "seq", "shopt", "nproc", "numfmt", "jq", "ibstat", "nvidia-debugdump", "wait",
+        "jobs",
+    }
+)  # fmt: skip
+"""Programs that change nothing: a status other than 0 is an answer and no failure."""
+_ASKING_VERBS = {
+    "systemctl": frozenset(
+        {"is-active", "is-enabled", "is-failed", "is-system-running", "status", "show", "cat", "list-units"}
+    ),
+    "git": frozenset({"diff", "rev-parse", "status", "log", "show-ref", "ls-files", "cat-file", "describe"}),
+    "docker": frozenset({"ps", "inspect", "images", "info", "logs", "version"}),
+    "podman": frozenset({"ps", "inspect", "images", "info", "logs", "version"}),
+    "kubectl": frozenset({"get", "describe", "logs", "version", "top"}),
+    "pip": frozenset({"show", "list", "check", "freeze"}),
+    "pip3": frozenset({"show", "list", "check", "freeze"}),
+    "scontrol": frozenset({"show", "ping"}),
+    "ip": frozenset({"addr", "link", "route", "a", "r"}),
+}  # fmt: skip
+_CLEANING = frozenset(
+    {
+        "rm", "rmdir", "unlink", "kill", "mkdir", "umount", "popd", "pushd", "deactivate", "unset", "unalias",
+        "stty", "sync", "pkill", "killall", "disown",
+    }
+)  # fmt: skip
+"""Programs whose failure leaves what was there: nothing to remove, nobody to end, a folder that exists."""
+_CLEANING_VERBS = {
+    "docker": frozenset({"rm", "stop", "kill", "rmi"}),
+    "podman": frozenset({"rm", "stop", "kill", "rmi"}),
+    "git": frozenset({"stash", "gc"}),
+    "screen": frozenset({"-X"}),
+    "tmux": frozenset({"kill-session"}),
+}
+_DPKG = re.compile(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
+_CURL = re.compile(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
+_NVIDIA_SMI = ("-q", "-L", "-i", "-d", "-l", "--query", "--format", "--id", "--list")
+
+
+def asks(command: Command) -> bool:
+    """Return whether a command only looks, so that its status is an answer."""
+    if not command.words:
+        return not command.inner
+    verbs = _ASKING_VERBS.get(command.program, frozenset())
+    if command.program in _ANSWERING or verbs & set(command.plain[:1]) or simulates(command):
+        return True
+    if command.program in ("uv", "conda", "apt", "snap"):
+        return bool({"list", "show", "freeze", "info", "check"} & set(command.plain[:2]))
+    return _looks(command)
+
+
+def _looks(command: Command) -> bool:
+    """Return whether a program that may do one or the other only looks, by its options."""
+    words, program = command.words[1:], command.program
+    looks = {
+        "find": lambda: not {"-delete", "-exec", "-execdir", "-ok"} & set(words),
+        "sed": lambda: not command.has_flag("i", "--in-place"),
+        "nvidia-smi": lambda: all(it.startswith(_NVIDIA_SMI) or it[:1] != "-" for it in words),
+        "command": lambda: bool({"-v", "-V"} & set(words)),
+        "sudo": lambda: bool({"-v", "-l", "-k"} & set(words)),
+        "crontab": lambda: "-l" in words,
+        "dpkg": lambda: any(_DPKG.fullmatch(word) for word in words[:1]),
+        # A request that is written nowhere is a question.
+        "curl": lambda: not command.redirections and not any(_CURL.fullmatch(word) for word in words),
+        "wget": lambda: bool({"--spider", "-qO-", "-O-"} & set(words)),
+    }
+    if program.startswith("python"):
+        return any(word in ("-V", "--version") for word in words[:1])
+    return program in looks and looks[program]()
+
+
+def says(command: Command) -> bool:
+    """Return whether a command only tells somebody something."""
+    return command.program in _SAYING and not any(
+        sign.startswith((">", "&>")) and target.startswith("/") and not target.startswith("/dev/")
+        for sign, target in command.redirections
+    )
+
+
+def cleans(command: Command) -> bool:
+    """Return whether a command takes away or makes what may be gone, or there, already."""
+    return command.program in _CLEANING or next(iter(command.plain), "") in _CLEANING_VERBS.get(command.program, ())
+
+
+def works(command: Command) -> bool:
+    """Return whether a command is to change something, so that its failure has to be heard of."""
+    return bool(command.words) and not (asks(command) or says(command) or cleans(command) or _leads(command))
+
+
+def _leads(command: Command) -> bool:
+    """Return whether it is of the shell itself and leads on: `cd`, `set`, `export`."""
+    return command.program in (
+        *("set", "shopt", "export", "local", "declare", "readonly", "trap", "source", ".", "cd", "exit", "return"),
+        *("break", "continue", "false", "shift", "umask", "ulimit", "alias"),
+    )
+
+
+def nothing(command: Command) -> bool:
+    """Return whether a command does nothing and ends well: `true`, `:`, `exit 0`."""
+    if command.program in ("exit", "return"):
+        return command.words[1:] == ("0",)
+    return command.program in ("true", ":")
+
+
+def passes_over(block: Block) -> bool:
+    """Return whether what runs after a failure only says so, or ends with a success that says nothing."""
+    found = list(surface_of(block))
+    if not found or any(_leaves(it) or mentions(it, "?") for it in found):
+        return False
+    return nothing(found[-1]) or all(says(it) or nothing(it) for it in found)
+
+
+def _leaves(command: Command) -> bool:
+    if command.program in ("exit", "return"):
+        return command.words[1:] != ("0",)
+    return command.program in ("false", "break", "continue", "kill")
+
+
+def mentions(command: Command, name: str) -> bool:
+    """Return whether a variable is a part of a command's words: `$rc`, `${rc}`, `"$?"`."""
+    sign = re.compile(rf"\$\{{?{re.escape(name)}(?!\w)|\(\(.*\b{re.escape(name)}\b" if name != "?" else r"\$\{?\?")
+    return any(sign.search(word) for word in (*command.words, *command.assignments))
+
+
+def working(pipeline: Pipeline) -> list[Command]:
+    """Return the commands of a pipeline whose failure has to be heard of."""
+    return [it for part in pipeline.parts for at in surface(part) for it in _itself(at) if works(it)]
+
+
+def _itself(command: Command) -> Iterator[Command]:
+    """Yield a command; in the place of one that only assigns, those whose output it takes."""
+    if command.words:
+        yield command
+    else:
+        for block in command.inner:
+            yield from surface_of(block)
