@@ -49,9 +49,10 @@ def of_words(command: Command, before: Command | None) -> Iterator[str]:
         for word in command.words[1:]:
             if "=" in word or (command.program in _ASKING and ":" in word):
                 yield from (name for name, _ in named(word))
-    if before is not None and _reads_secret(command):
-        printed = before.words[-1] if before.program in ("echo", "printf") and len(before.words) > 1 else ""
-        if in_clear(printed.rpartition(":")[2], shortest=3):
+    if _reads_secret(command):
+        printed = before.words[-1] if before is not None and before.program in ("echo", "printf") else ""
+        told = printed if command.stdin is None else command.stdin[0].strip()
+        if in_clear(told.rpartition(":")[2], shortest=3):
             yield f"the input of {command.program}"
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stackplan.language.lint._handed import python_text
 from stackplan.language.lint._shell import Command
 from stackplan.model.location import Location
 from stackplan.model.secret import Text
@@ -22,6 +23,7 @@ _PYTHON = re.compile(
 )
 _UNIT = re.compile(r"\s*(?:Environment|DefaultEnvironment)=")
 _STARTING = frozenset({"docker", "podman", "nerdctl", "srun", "sbatch", "apptainer", "singularity"})
+_COPYING = frozenset({"cat", "tee", "sponge", "dd", "install"})
 _PRINTING = frozenset({"echo", "printf"})
 _COMMENT = ("#", ";", "//")
 
@@ -64,7 +66,9 @@ def _texts(command: Command) -> Iterator[str]:
     if command.program in _PRINTING and (command.redirections or command.after in ("|", "|&")):
         yield from (word.replace("\\n", "\n") for word in command.words[1:])
     elif command.program.startswith("python"):
-        yield from command.words[1:]
+        yield python_text(command)
+    elif command.stdin is not None and command.program in _COPYING:
+        yield command.stdin[0]
 
 
 def in_text(text: str) -> Iterator[tuple[str, str, int]]:

@@ -1,34 +1,75 @@
 """A secret that becomes a word of a command line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from stackplan.language.expression import names
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._shell import commands
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._shell import Command, commands
+from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.yielded import BadTemplate
 from stackplan.model.playbook import SecretSource
+from stackplan.model.secret import Secret
 
-_QUIET = frozenset({"echo", "printf", "export", "read", "test", "[", "[["})
+_QUIET = frozenset(
+    {"echo", "printf", "export", "declare", "typeset", "local", "readonly", "read", "unset", "test", "[", "[[", ":"}
+)
 """Of the shell itself: nothing is started, so nobody sees their words."""
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    secret = {name for name, it in subject.written.variables.items() if isinstance(it.value, SecretSource)}
+    secret = frozenset(name for name, it in subject.written.variables.items() if isinstance(it.value, SecretSource))
     if not secret:
         return
     for step in subject.running:
         text = step.written.action.arguments.values.get("script")
-        if not isinstance(text, str) or not any(name in text for name in secret):
-            continue
-        for it in commands(text):
-            found = next((word for word in it.words[1:] if "{{" in word and _used(word) & secret), None)
-            if found is not None and it.program not in _QUIET:
-                name = min(_used(found) & secret)
-                summary = f"`{name}` is a word of {it.program}'s command line, which every user of the node can list"
-                remedy = f'pass it by the environment: `env: {{{name.upper()}: "{{{{ {name} }}}}"}}`'
-                at = subject.where(step.place("script"), found)
-                yield Finding(summary, at if step.script is None else step.script.place(it), remedy, step.id)
+        variables = frozenset(name for name, value, _ in step.environment if isinstance(value, Secret))
+        if isinstance(text, str) and any(name in text for name in secret | variables):
+            yield from _in_script(subject, step, text, variables, secret)
+    for statement, looked, _ in subject.conditions:
+        environment = statement.arguments.values.get("env")
+        text = statement.arguments.values.get("run")
+        if statement.kind == "command" and isinstance(environment, Mapping) and isinstance(text, str):
+            variables = frozenset(name for name, value in environment.items() if isinstance(value, Secret))
+            for _, summary, remedy in _shown(text, variables, secret):
+                yield Finding(summary, statement.at, remedy, None if looked is None else looked.id)
+
+
+def _in_script(
+    subject: Subject, step: Looked, text: str, variables: frozenset[str], secret: frozenset[str]
+) -> Iterator[Finding]:
+    for start, summary, remedy in _shown(text, variables, secret):
+        at = subject.where(step.place("script"), text[start : start + 12].partition("\n")[0])
+        yield Finding(summary, at if step.script is None else step.script.place_at(start), remedy, step.id)
+
+
+def _shown(text: str, variables: frozenset[str], secret: frozenset[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield where in a text a secret becomes a word of a command line, with a summary and a remedy.
+
+    `variables` are those of the environment that hold a secret: the shell puts it in the place of `$NAME`.
+    """
+    told = "".join(f"{name}='{{{{ {name} }}}}'\n" for name in sorted(variables))
+    for it in commands(told + text):
+        found = next(
+            (word for word in _words(told + text, it) if "{{" in word and _used(word) & (secret | variables)), None
+        )
+        if found is not None and it.program not in _QUIET and it.start >= len(told):
+            name = min(_used(found) & (secret | variables))
+            program = it.program if found in it.words else it.wrappers[0]
+            summary = f"`{name}` is a word of {program}'s command line, which every user of the node can list"
+            remedy = f'pass it by the environment: `env: {{{name.upper()}: "{{{{ {name} }}}}"}}`'
+            if name in variables:
+                remedy = f"let {program} read {name} from the environment, or feed it through its standard input"
+            yield it.start - len(told), summary, remedy
+
+
+def _words(text: str, command: Command) -> Iterator[str]:
+    """Yield the words that the system sees: those of the program, and what `env` and `sudo` are to set."""
+    yield from command.words[1:]
+    wrapper = command.wrappers[0] if command.wrappers else None
+    for it in command.assignments if wrapper is not None else ():
+        before = text.find(str(wrapper), command.start)
+        if 0 <= before < text.find(it.partition("=")[0] + "=", command.start):
+            yield it
 
 
 def _used(word: str) -> frozenset[str]:
@@ -42,7 +83,8 @@ RULE = warning(
     "SP191",
     "a secret on a command line",
     "stackplan keeps secrets off command lines, but a script that passes one to a program as an argument shows it in "
-    "`ps` to every user of the node, and in process accounting. Set it in `env` and let the program read it there, or "
-    "feed it through `stdin`.",
+    "`ps` to every user of the node, and in process accounting; so does `$NAME` of a variable that holds one, and "
+    "`env NAME=…` or `sudo NAME=…` before a program. Set it in `env` and let the program read it there, or feed it "
+    "through `stdin`.",
     check,
 )
