@@ -10,6 +10,7 @@ import click
 from stackplan import __version__
 from stackplan.cli import failure, output, streams
 from stackplan.cli.signals import end_on_signals, interrupt_on_signals
+from stackplan.language.uncollected import uncollected
 
 COMMANDS = {
     "init": "Write a repository to begin with: inventory, playbook, CI workflow, pre-commit hook.",
@@ -45,7 +46,8 @@ class CommandGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"stackplan.cli.{cmd_name}").command
+        with uncollected():
+            command: click.Command = importlib.import_module(f"stackplan.cli.{cmd_name}").command
         return command
 
     def resolve_command(
