@@ -29,9 +29,11 @@ def variables(index_url: str) -> dict[str, str]:
         "toolkit_free": "10MB",
         "venv_free": "10MB",
         "torch_index": f"{index_url}/whl/cu130/",
+        "torch_cu128_index": f"{index_url}/whl/cu128/",
         "app_index": f"{index_url}/default/",
         "sgl_index": f"{index_url}/sgl/whl/cu130/",
         "flashinfer_index": f"{index_url}/flashinfer/whl/cu130/",
+        "flashinfer_cu128_index": f"{index_url}/flashinfer/whl/cu128/",
         "cubin_index": f"{index_url}/flashinfer/whl/",
     }
 

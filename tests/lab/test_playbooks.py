@@ -40,9 +40,18 @@ def test_the_example_inventory_is_read():
 def test_the_labs_vars_are_vars_of_the_shipped_playbooks():
     every = [yaml.safe_load(path.read_text())["vars"] for path in FOLDER.glob("*.yaml")]
     assert set(variables("http://127.0.0.1:1")) <= {name for found in every for name in found}
-    document = yaml.safe_load((FOLDER / "cuda13-blackwell.yaml").read_text())
-    addresses = {name for name, value in document["vars"].items() if str(value).startswith("https://")}
+    addresses = {name for found in every for name, value in found.items() if str(value).startswith("https://")}
     assert addresses | {"toolkit_sha256", "app_index"} <= set(variables("http://127.0.0.1:1"))
+
+
+def test_no_var_means_one_thing_in_one_playbook_and_another_in_the_next():
+    """An inventory, the lab's like anybody's, sets a var for all playbooks: one for cu130 must not lead a way back."""
+    found = {}
+    for path in FOLDER.glob("*.yaml"):
+        for name, value in yaml.safe_load(path.read_text())["vars"].items():
+            if str(value).startswith("https://"):
+                found.setdefault(name, {})[path.name] = re.findall(r"cu\d+", str(value))
+    assert [name for name, builds in found.items() if len({*map(tuple, builds.values())}) > 1] == []
 
 
 def test_the_runfile_is_named_after_the_toolkit_and_has_a_digest():

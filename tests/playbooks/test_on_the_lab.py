@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from stackplan.lab.laboratory import running_lab
+from tests import command_line
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOKS = ROOT / "playbooks"
@@ -33,10 +32,8 @@ def call(lab, tmp_path):
 
     def run(command, name, node, *words, check):
         words = [command, PLAYBOOKS / f"{name}.yaml", "-i", lab.inventory, "-l", node, "--format", "json", *words]
-        argv = [sys.executable, "-m", "stackplan", *map(str, words), *(["--yes"] if command == "apply" else [])]
-        done = subprocess.run(
-            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False
-        )
+        words += ["--yes"] if command == "apply" else []
+        done = command_line.run(*map(str, words), environment=environment)
         assert done.returncode == check, f"exit status {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
         (node,) = json.loads(done.stdout)["nodes"]
         return node
@@ -76,16 +73,15 @@ def test_hopper_to_cuda_13_and_back_again(call, lab):
     again = call("apply", "cuda13-hopper", "gpu-01", *NO_SWITCHES, *SERVING, check=0)
     assert set(outcomes(again).values()) == {"satisfied", "skipped"}
 
-    addresses = ("--var", f"torch_index={lab.index.url}/whl/cu128/")
-    addresses += ("--var", f"flashinfer_index={lab.index.url}/flashinfer/whl/cu128/")
-    back = call("apply", "rollback-cu128", "gpu-01", *addresses, *SERVING, check=0)
+    # With nothing but the lab's inventory, as docs/playbooks.md says.
+    back = call("apply", "rollback-cu128", "gpu-01", *SERVING, check=0)
     assert changes(back, "torch")["torch"] == ("2.11.0+cu130", "2.9.1+cu128")
     assert changes(back, "sglang")["sglang"] == ("0.5.16", "0.5.9")
     assert changes(back, "flashinfer-jit-cache")["flashinfer-jit-cache"] == ("0.6.14+cu130", "0.6.3+cu128")
     # The server runs all the while; that it answers is not enough, it has to be the one of the version that is there.
     assert outcomes(back)["server"] == "changed"
     assert conditions(back, "server")["http"]["verdict"] == "held"
-    again = call("apply", "rollback-cu128", "gpu-01", *addresses, *SERVING, check=0)
+    again = call("apply", "rollback-cu128", "gpu-01", *SERVING, check=0)
     assert set(outcomes(again).values()) == {"satisfied"}
 
 
