@@ -17,6 +17,7 @@ DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
 _IN_LINE = re.compile(r"(?:^|(?<=[\s\"']))(?P<name>[A-Za-z_]\w*)\+?=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']*)")
 _MAPPED = re.compile(r"\s*(?:- )?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*:\s+(?P<value>\S.*)")
+_LISTED = re.compile(r"(?m)^\s*-?\s*name:\s*[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*\n\s*value:\s*(?P<value>\S.*)")
 _SET = re.compile(r"\s*(?:setenv|set -gx|set -Ux|PassEnvironment) (?P<name>[A-Za-z_]\w*)\s+(?P<value>.+)")
 _PYTHON = re.compile(
     r"(?:environ\[|environ\.setdefault\(|putenv\()\s*[\"'](?P<name>\w+)[\"']\s*[\],]\s*=?\s*(?P<value>\S.*)"
@@ -76,12 +77,19 @@ def in_text(text: str) -> Iterator[tuple[str, str, int]]:
     offset = 0
     for line in text.splitlines(keepends=True):
         if ("=" in line or ":" in line or "env" in line) and not line.lstrip().startswith(_COMMENT):
-            unit = _UNIT.match(line)
-            found = list(_IN_LINE.finditer(line, unit.end() if unit else 0))
-            one = None if found else _MAPPED.match(line) or _SET.match(line)
-            for match in [*found, *([one] if one else []), *_PYTHON.finditer(line)]:
-                yield match["name"], _bare(match["value"]), offset + match.start("name")
+            # Behind the key of a unit its words begin.
+            unit = match.end() if (match := _UNIT.match(line)) else 0
+            for match in _in_line(line[unit:]):
+                yield match["name"], _bare(match["value"]), offset + unit + match.start("name")
         offset += len(line)
+    if "value:" in text:
+        yield from ((it["name"], _bare(it["value"]), it.start("name")) for it in _LISTED.finditer(text))
+
+
+def _in_line(line: str) -> Iterator[re.Match[str]]:
+    found = list(_IN_LINE.finditer(line))
+    one = None if found else _MAPPED.match(line) or _SET.match(line)
+    yield from (*found, *([one] if one else []), *_PYTHON.finditer(line))
 
 
 def _bare(text: str) -> str:

@@ -8,7 +8,8 @@ from stackplan.language.lint import _installation, _settings, _wanted
 from stackplan.language.lint._installation import Installation
 from stackplan.language.lint._script import Script, place_of
 from stackplan.language.lint._settings import Setting
-from stackplan.language.lint._shell import Command, command_of, commands
+from stackplan.language.lint._shell import Command, read, read_arguments
+from stackplan.language.lint._tree import Block, flat
 from stackplan.language.lint._wanted import Index, Wanted
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Combination, Condition
@@ -248,16 +249,21 @@ class Subject:
         return frozenset(it.kind for it in self.steps)
 
     @cached_property
-    def asked(self) -> tuple[tuple[tuple[Command, ...], Statement, Looked | None], ...]:
-        """The `command` conditions, each as the commands that it runs."""
+    def questions(self) -> tuple[tuple[Block, Statement, Looked | None], ...]:
+        """The `command` conditions, each as the text that it runs."""
         found = []
         for statement, step, _ in self.conditions:
             if statement.kind == "command":
                 text, argv = (statement.arguments.values.get(name) for name in ("run", "argv"))
                 words = tuple(str(it) for it in argv) if isinstance(argv, tuple) else ()
-                told = commands(text) if isinstance(text, str) else command_of(words) if words else ()
-                found.append((told, statement, step))
+                block = read(text) if isinstance(text, str) else read_arguments(words) if words else Block(())
+                found.append((block, statement, step))
         return tuple(found)
+
+    @cached_property
+    def asked(self) -> tuple[tuple[tuple[Command, ...], Statement, Looked | None], ...]:
+        """The `command` conditions, each as the commands that it runs."""
+        return tuple((tuple(flat(block)), statement, step) for block, statement, step in self.questions)
 
     @cached_property
     def torch_step(self) -> Looked | None:

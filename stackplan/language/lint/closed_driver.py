@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from stackplan.language.lint._apt import asked_of_apt
+from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._subject import Subject
 
@@ -16,7 +17,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         return
     for step in subject.steps:
         for name, at in asked_of_apt(step):
-            package, equals, version = name.partition("=")
+            package, (_, equals, version) = bare(name), name.partition("=")
             if match := _CLOSED.fullmatch(package):
                 summary = f"`{package}` has the closed kernel module, which drives no Blackwell GPU"
                 remedy = f"write `{match[1]}{match[2] or ''}-open{equals}{version}`"

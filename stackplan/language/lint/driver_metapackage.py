@@ -4,19 +4,29 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import asked_of_apt
+from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, error
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._subject import Looked, Subject
+from stackplan.model.location import Location
 
-_META = re.compile(r"cuda(?:-\d+-\d+)?|cuda-(?:runtime|demo-suite)-\d+-\d+")
+_META = re.compile(r"cuda(?:-\d+){0,2}(?:-\*|\*)?|cuda-(?:runtime|demo-suite)-\d+-\d+")
+_OTHERS = frozenset({"dnf", "yum", "microdnf", "tdnf", "zypper"})
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
-        for name, at in asked_of_apt(step):
-            if _META.fullmatch(name.partition("=")[0]):
+        for name, at in (*asked_of_apt(step), *_asked_of_others(step)):
+            if _META.fullmatch(bare(name)):
                 summary = f"the package `{name}` brings a driver along and takes the installed one away"
                 remedy = "name the toolkit alone: `cuda-toolkit-13-0`, or use the action `cuda_toolkit`"
                 yield Finding(summary, at, remedy, step.id)
+
+
+def _asked_of_others(step: Looked) -> Iterator[tuple[str, Location]]:
+    """Yield the packages that a script has dnf or zypper install; their `cuda` is the same."""
+    for it in step.commands:
+        if it.program in _OTHERS and {"install", "in"} & set(it.plain[:1]):
+            yield from ((word, step.command_at(it)) for word in it.plain[1:])
 
 
 RULE = error(

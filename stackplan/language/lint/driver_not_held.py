@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._wanted import texts
 
-_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|headless|fabricmanager)[\w.-]*|cuda-drivers[\w.-]*)(?:=.*)?")
+_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|headless|fabricmanager)[\w.-]*|cuda-drivers[\w.-]*)")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -21,8 +22,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         if step.kind != "apt_packages":
             continue
         for at, text in texts(step.arguments, "install"):
-            name = text.partition("=")[0]
-            if _DRIVER.fullmatch(text) and name not in held:
+            name = bare(text)
+            if _DRIVER.fullmatch(name) and name not in held:
                 summary = f"unattended upgrades replace `{name}` under the running kernel module some night"
                 yield Finding(summary, at, f"put it on hold: `hold: [{name}]`", step.id)
 

@@ -3,21 +3,54 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._handed import python_text
+from stackplan.language.lint._held import filled, held
+from stackplan.language.lint._removal import removed
 from stackplan.language.lint._rule import Finding, error
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._shell import Command
+from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._tree import blocks, own_pipelines
 
-_INSIDE = re.compile(r"(?:site|dist)-packages/(?!~)[^/\s]+")
+_FOLDER = re.compile(
+    r"(?:site|dist)-packages(?:/(?P<entry>[^\s'\"]*))?|getsitepackages|__file__|__path__|get_paths?\(|purelib|platlib"
+)
+_LEFT_OVER = re.compile(r"~.*|.*__pycache__/?|.*\*?\.py[co]")
+"""What pip itself left behind, and what Python makes anew."""
+_REMOVING = frozenset({"rm", "unlink", "shred", "rmdir", "mv", "rename", "find"})
+_IN_PYTHON = re.compile(r"\b(?:rmtree|unlink|rmdir|remove|removedirs)\(")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
-        for it in step.commands:
-            if it.program == "rm" and any(_INSIDE.search(word) for word in it.words[1:]):
-                summary = (
-                    "the package's metadata, or its files, stay behind: the next install says that nothing is to do"
-                )
-                remedy = "write it as `python_packages: {venv: …, remove: [NAME]}`"
-                yield Finding(summary, step.command_at(it), remedy, step.id)
+        for it in dict.fromkeys(_deleting(step)):
+            summary = "the package's metadata, or its files, stay behind: the next install says that nothing is to do"
+            remedy = "write it as `python_packages: {venv: …, remove: [NAME]}`"
+            yield Finding(summary, step.command_at(it), remedy, step.id)
+
+
+def _deleting(step: Looked) -> Iterator[Command]:
+    """Yield the commands that delete below site-packages, whatever folder they run in."""
+    removing = [it for it in step.commands if it.program in _REMOVING]
+    if step.script is not None and removing:
+        values = held(step.commands)
+        for block in blocks(step.script.block):
+            folder = ""
+            for pipeline in own_pipelines(block):
+                for it, path in removed(pipeline, folder):
+                    target = it.program == "mv" and len(it.plain) > 1 and path.endswith(it.plain[-1])
+                    if it.program in _REMOVING and not target and _of_package(filled(path, values)):
+                        yield it
+                last = pipeline.parts[-1]
+                if isinstance(last, Command) and last.program in ("cd", "pushd"):
+                    folder = filled(last.plain[0], values) if last.plain else ""
+    for it in step.commands:
+        if (text := python_text(it)) and _IN_PYTHON.search(text) and _FOLDER.search(text):
+            yield it
+
+
+def _of_package(path: str) -> bool:
+    match = _FOLDER.search(path)
+    return match is not None and not _LEFT_OVER.fullmatch((match["entry"] or "").removeprefix("./"))
 
 
 RULE = error(

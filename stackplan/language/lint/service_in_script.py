@@ -6,28 +6,49 @@ from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 
-_VERBS = frozenset(
-    {"start", "stop", "restart", "reload", "try-restart", "reload-or-restart", "enable", "disable", "mask"}
-)
+_VERBS = frozenset({
+    "start", "stop", "restart", "reload", "try-restart", "condrestart", "reload-or-restart", "reload-or-try-restart",
+    "try-reload-or-restart", "force-reload", "force-restart", "enable", "disable", "reenable", "mask", "kill", "isolate",
+})  # fmt: skip
+_TAKING = frozenset({
+    "-H", "-M", "-t", "-p", "-P", "-s", "-n", "-o", "--host", "--machine", "--type", "--property", "--signal", "--state",
+    "--root", "--job-mode",
+})  # fmt: skip
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         for it in step.commands:
             done = _verb(it)
+            if done is None or "--user" in it.words:
+                continue
             if done == "daemon-reload":
                 summary = "`daemon-reload` takes the GPUs away from running containers"
                 yield Finding(summary, step.command_at(it), "drain the node in a step before", step.id)
-            elif done in _VERBS and "--user" not in it.words:
-                summary = f"`systemctl {done}` ends with 0 as soon as the program runs, and is hidden in a script here"
+            elif done in _VERBS:
+                summary = f"`{it.program} {done}` ends with 0 as soon as the program runs, and is hidden in this script"
                 yield Finding(summary, step.command_at(it), "write it as a step `service`", step.id)
 
 
 def _verb(it: Command) -> str | None:
-    if it.program == "service":
-        return it.words[2] if len(it.words) > 2 else None
-    plain = [word for word in it.words[1:] if not word.startswith("-")]
-    return plain[0] if it.program == "systemctl" and plain else None
+    """Return what is done to a unit or a daemon; None of any other command."""
+    if it.program == "systemctl":
+        return next(iter(_plain(it.words[1:])), None)
+    if it.program in ("service", "invoke-rc.d", "rc-service"):
+        return it.plain[1] if len(it.plain) > 1 else None
+    if it.program in ("supervisorctl", "initctl"):
+        return it.plain[0] if it.plain else None
+    return it.plain[0] if it.plain and it.words[0].startswith("/etc/init.d/") else None
+
+
+def _plain(words: tuple[str, ...]) -> Iterator[str]:
+    """Yield the words of systemctl that are neither options nor their values."""
+    left = iter(words)
+    for word in left:
+        if word in _TAKING:
+            next(left, None)
+        elif not word.startswith("-"):
+            yield word
 
 
 RULE = warning(

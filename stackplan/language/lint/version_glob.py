@@ -8,7 +8,7 @@ from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 
 _LOOSE = re.compile(
-    r"(?P<name>(?:lib)?nvidia[\w.+-]*|cuda[\w.+-]*|libnccl[\w.+-]*|libcudnn[\w.+-]*)=(?P<part>[\d.]*)\*"
+    r"(?P<name>(?:lib)?nvidia[\w.+-]*|cuda[\w.+-]*|libnccl[\w.+-]*|libcudnn[\w.+-]*)(?::\w+)?=(?P<part>[\d.]*)\*"
 )
 
 

@@ -1,0 +1,27 @@
+"""What the variables of a script were given, as it is written: `PIDS=$(pgrep x)` gives PIDS the text `$(pgrep x)`."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from stackplan.language.lint._shell import Command
+
+_VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\b[^}/]*\}?")
+
+
+def held(commands: Iterable[Command]) -> dict[str, str]:
+    """Return the texts that commands assign, by variable; of one that is assigned twice, all of them."""
+    found: dict[str, str] = {}
+    for it in commands:
+        for word in (
+            *it.assignments,
+            *(it.words[1:] if it.program in ("export", "local", "readonly", "declare") else ()),
+        ):
+            name, equals, value = word.partition("=")
+            if equals:
+                found[name] = f"{found[name]} {value}" if name in found else value
+    return found
+
+
+def filled(word: str, values: Mapping[str, str]) -> str:
+    """Return a word with what its variables were given in their place; unknown ones stay."""
+    return _VARIABLE.sub(lambda match: values.get(match["name"], match[0]), word) if "$" in word else word
