@@ -8,11 +8,12 @@ from stackplan.language.lint._subject import Subject
 
 _VERBS = frozenset({
     "start", "stop", "restart", "reload", "try-restart", "condrestart", "reload-or-restart", "reload-or-try-restart",
-    "try-reload-or-restart", "force-reload", "force-restart", "enable", "disable", "reenable", "mask", "kill", "isolate",
+    "try-reload-or-restart", "force-reload", "force-restart", "enable", "disable", "reenable", "mask", "kill",
+    "isolate",
 })  # fmt: skip
 _TAKING = frozenset({
-    "-H", "-M", "-t", "-p", "-P", "-s", "-n", "-o", "--host", "--machine", "--type", "--property", "--signal", "--state",
-    "--root", "--job-mode",
+    "-H", "-M", "-t", "-p", "-P", "-s", "-n", "-o", "--host", "--machine", "--type", "--property", "--signal",
+    "--state", "--root", "--job-mode",
 })  # fmt: skip
 
 
