@@ -2,11 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests import command_line
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,17 +39,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def stackplan(project: Path, environment: dict[str, str]) -> Run:
     """Run `stackplan ARGUMENTS` in the project folder and return how it ended."""
 
-    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "stackplan", *arguments],
-            cwd=project,
-            env={**environment, **changes},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    def run(*arguments: str, anew: bool = False, **changes: str) -> subprocess.CompletedProcess[str]:
+        return command_line.run(*arguments, environment={**environment, **changes}, folder=project, anew=anew)
 
     return run
 

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -18,6 +16,7 @@ from stackplan.engine.journal import Journal, journal_path
 from stackplan.language import schema
 from stackplan.model.event import RunStarted
 from stackplan.model.report import PlaybookIdentity
+from tests import command_line
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hunter2-correct-horse"
@@ -60,11 +59,7 @@ class Kept:
                             "PYTHONPATH": str(ROOT), "TOKEN": SECRET, "LC_ALL": "C.UTF-8"}  # fmt: skip
 
     def call(self, *words):
-        return subprocess.run(
-            [sys.executable, "-m", "stackplan", *words],
-            cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=60, check=False,
-        )  # fmt: skip
+        return command_line.run(*words, environment=self.environment, folder=self.folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """From end to end on this machine as the node: lint, plan, apply, verify, facts, with a real node program."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def outcomes(document):
 
 
 def test_the_whole_way(stackplan, playbook, home):
+    stackplan = functools.partial(stackplan, anew=True)
     ended = stackplan("lint", "motd.yaml")
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
 

@@ -2,10 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+
+from tests import command_line
 
 STATED = """
 stackplan: 1
@@ -41,9 +41,9 @@ def conditions(lab, tmp_path):
     def run(command):
         playbook = tmp_path / "p.yaml"
         playbook.write_text(STATED.format(index=lab.index.url))
-        argv = [sys.executable, "-m", "stackplan", command, playbook, "-i", lab.inventory, "--format", "json"]
         environment = {**os.environ, "STACKPLAN_STATE": str(tmp_path / "state")}
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=100)
+        words = (command, playbook, "-i", lab.inventory, "--format", "json")
+        done = command_line.run(*words, environment=environment)
         (node,) = json.loads(done.stdout)["nodes"]
         (step,) = node["steps"]
         return step["conditions"]

@@ -2,14 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from stackplan.language import schema
+from tests import command_line
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOK = """\
@@ -35,11 +34,7 @@ def call(lab, tmp_path):
     environment.pop("SSH_AUTH_SOCK", None)
 
     def run(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "stackplan", *words, "-i", str(lab.inventory)],
-            cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
-            check=False,
-        )  # fmt: skip
+        return command_line.run(*words, "-i", lab.inventory, environment=environment, folder=tmp_path)
 
     return run
 

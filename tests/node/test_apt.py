@@ -13,6 +13,7 @@ from stackplan.model.change import Change
 from stackplan.model.facts import Query
 from stackplan.model.job import Exited, Interrupted
 from stackplan.model.kind import Prediction
+from tests import command_line
 from tests.node.debian import build, debian_node
 from tests.node.isolated import available
 from tests.node.waiting import wait_until
@@ -203,8 +204,8 @@ def test_a_chain_is_foretold_step_by_step_and_applied_as_foretold(node, tmp_path
     def stackplan(word, playbook, *more, check=0):
         (tmp_path / "p.yaml").write_text(playbook)
         environment = {**os.environ, "STACKPLAN_STATE": str(tmp_path / "state"), "PYTHONPATH": str(ROOT)}
-        argv = [sys.executable, "-m", "stackplan", word, "p.yaml", *more, "--format", "json"]
-        done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        words = (word, "p.yaml", *more, "--format", "json")
+        done = command_line.run(*words, environment=environment, folder=tmp_path)
         assert done.returncode == check, done.stdout + done.stderr
         return json.loads(done.stdout)["nodes"][0]["steps"]
 

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from stackplan.lab.index import Index, pages
 from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
 from stackplan.lab.sandbox import Sandbox, build
 from stackplan.lab.uv import find_uv
+from tests import command_line
 from tests.sshd.node import SSHD, SshdNode, isolated, sshd_node
 
 PLAYBOOKS = Path(__file__).parents[2] / "playbooks"
@@ -53,8 +53,7 @@ class Site:
     def run(self, *words, check=None):
         """Run `stackplan WORDS` and return what came of it, its JSON document read where there is one."""
         environment = {**os.environ, "STACKPLAN_STATE": str(self.state), "SSH_AUTH_SOCK": ""}
-        argv = [sys.executable, "-m", "stackplan", *map(str, words)]
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=110)
+        done = command_line.run(*map(str, words), environment=environment)
         if check is not None:
             assert done.returncode == check, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
         return Outcome(done.returncode, done.stdout, done.stderr)

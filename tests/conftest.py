@@ -1,0 +1,7 @@
+"""What is ended once, after all tests."""
+
+from tests import command_line
+
+
+def pytest_sessionfinish():
+    command_line.end()
