@@ -4,9 +4,8 @@ Those that only name variables are filled in at once; what does more is Jinja's 
 when it is needed. Everything that goes wrong is a `BadTemplate`; the caller knows the place.
 """
 
-import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import ModuleType
@@ -30,8 +29,14 @@ class Expression:
 
     def value(self, variables: Mapping[str, Any]) -> Value:
         """Return what it yields: the value itself when it is exactly one expression, else a text. Raise BadTemplate."""
-        with _worded_failures():
+        try:
             return self._yielded(variables)
+        except BadTemplate:
+            raise
+        except Exception as error:
+            # Whatever an evaluation raises is a fault of the template.
+            worded: BadTemplate = _jinja().worded(error)
+            raise worded from error
 
     def holds(self, variables: Mapping[str, Any]) -> bool:
         """Return whether what it yields is true. Raise BadTemplate, also for a text, which would always be true."""
@@ -94,15 +99,3 @@ def _jinja() -> ModuleType:
     from stackplan.language import compiled  # noqa: PLC0415 - imports Jinja, which most playbooks can be spared
 
     return compiled
-
-
-@contextlib.contextmanager
-def _worded_failures() -> Iterator[None]:
-    """Turn whatever an evaluation raises into a BadTemplate."""
-    try:
-        yield
-    except BadTemplate:
-        raise
-    except Exception as error:
-        worded: BadTemplate = _jinja().worded(error)
-        raise worded from error

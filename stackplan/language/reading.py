@@ -47,6 +47,8 @@ class Reading:
         """Return `tree` with each scalar read as what `shape` wants; `name` is what messages call it."""
         if shape.alternatives:
             return self._read_alternative(shape, tree, name)
+        if type(tree) is YamlScalar and shape.is_plain_text and _is_well_formed(tree.text, shape):
+            return YamlValue(tree.text, tree.at)
         before = len(self.diagnoses)
         if isinstance(tree, YamlMapping):
             outside, self.in_arguments = self.in_arguments, self.in_arguments or shape.is_kind
@@ -229,6 +231,13 @@ class Reading:
                 self.note(f"{name}: {masked(error.message)[:200]}", at)
 
 
+def _is_well_formed(text: str, shape: Shape) -> bool:
+    """Return whether a text is as long as it may be, and of the pattern that is asked for."""
+    if len(text) < shape.shortest or (shape.longest is not None and len(text) > shape.longest):
+        return False
+    return shape.pattern is None or shape.pattern.search(text) is not None
+
+
 def observed_text(tree: Read) -> str | None:
     """Return what stands at a tree, as a message shows it, without the passwords of addresses."""
     if isinstance(tree, YamlScalar):
@@ -348,11 +357,9 @@ def _constraints_hold(value: Plain, shape: Shape) -> bool:
     if shape.choices is not None and not any(value == it and type(value) is type(it) for it in shape.choices):
         return False
     if isinstance(value, str):
-        if len(value) < shape.shortest or (shape.longest is not None and len(value) > shape.longest):
-            return False
         if "integer" in shape.admitted and not shape.is_textual and _ENDLESS.fullmatch(value):
             return False
-        return shape.pattern is None or shape.pattern.search(value) is not None
+        return _is_well_formed(value, shape)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return (shape.least is None or value >= shape.least) and (shape.most is None or value <= shape.most)
     return True

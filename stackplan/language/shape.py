@@ -98,6 +98,12 @@ class Shape:
         return {"string", "number"} <= self.admitted
 
     @cached_property
+    def is_plain_text(self) -> bool:
+        """Whether a text here stays as it was written, and only its length and its pattern may be wrong."""
+        special = self.alternatives or self.choices is not None or self.rest or "null" in self.admitted
+        return self.is_textual and not self.is_open and not special
+
+    @cached_property
     def expected(self) -> str:
         """What may stand here, for people."""
         if self.wording is not None:

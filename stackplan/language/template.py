@@ -1,16 +1,17 @@
 """Filling in a playbook for one node: every text rendered, arguments read again by their schemas with true values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackplan.language import schema, source
+from stackplan.language.filling import Filled
 from stackplan.language.project import Disk, Files, Project
 from stackplan.language.reading import Read, Reading, arguments, holds_template, tree_of
 from stackplan.language.shape import Compiler, Shape
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.language.variables import Scope
-from stackplan.model.arguments import Arguments
+from stackplan.model.arguments import Arguments, Value
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
@@ -57,7 +58,7 @@ def render_partly(playbook: Playbook, scope: Scope, files: Files | None = None) 
 
 def as_written(arguments: Arguments) -> bool:
     """Return whether the arguments hold no template, so that they are the same on every node."""
-    return not any(True for _ in _templates(arguments.values))
+    return not _holds_any(arguments.values)
 
 
 @dataclass
@@ -91,9 +92,12 @@ class _Renderer:
     def condition(self, condition: Condition) -> Condition:
         kinds = self.compiler.shape("#/$defs/condition").properties
         found = condition.arguments
+        arguments = found if condition.combination else self._arguments(found, kinds[condition.kind])
+        if arguments is found and not (condition.operands or condition.name or condition.message):
+            return condition
         return replace(
             condition,
-            arguments=found if condition.combination else self._arguments(found, kinds[condition.kind]),
+            arguments=arguments,
             operands=tuple(self.condition(it) for it in condition.operands),
             name=self._shown(condition.name, condition.at, "`name`"),
             message=self._shown(condition.message, condition.at, "`message`"),
@@ -109,9 +113,17 @@ class _Renderer:
             return False
 
     def _arguments(self, found: Arguments, shape: Shape) -> Arguments:
-        if as_written(found) and not any(it.file for it in shape.properties.values()):
-            # Without a template nothing has changed since the playbook was read.
-            return found
+        names_file = any(name in shape.properties and shape.properties[name].file for name in found.values)
+        if not names_file:
+            if as_written(found):
+                # Without a template nothing has changed since the playbook was read.
+                return found
+            before = len(self.unfilled)
+            quick = self._filled_values(found, shape)
+            if len(self.unfilled) > before:
+                return found
+            if quick is not None:
+                return replace(found, values=quick)
         before = len(self.unfilled)
         filled = self._filled(tree_of(found.values, found.at, found.places))
         if filled is None or len(self.unfilled) > before:
@@ -123,6 +135,15 @@ class _Renderer:
         self.diagnoses += reading.diagnoses
         assert isinstance(read, YamlMapping)
         return arguments(read)
+
+    def _filled_values(self, found: Arguments, shape: Shape) -> Mapping[str, Value] | None:
+        """Return the values of arguments with their templates filled in, where what these yield are scalars that their
+        fields take; None where anything else has to be seen to, and where a template cannot be filled in.
+        """
+        filled = Filled(self.scope, Reading(self.compiler, templates=False), found.places, found.at)
+        values = filled.mapping(found.values, shape, ())
+        self.unfilled += filled.unfilled
+        return values if filled.simple else None
 
     def _filled(self, tree: Read) -> Read | None:
         """Return a tree with its templates filled in; None where that yields null, which counts as not written."""
@@ -215,13 +236,10 @@ def _said_of_field(diagnosis: Diagnosis, named: str, at: Location) -> Diagnosis:
     return Diagnosis(summary=summary, expected="UTF-8 without control characters", observed=where, at=at)
 
 
-def _templates(value: object) -> Iterator[str]:
+def _holds_any(value: object) -> bool:
+    """Return whether a template stands anywhere in a value of arguments."""
     if isinstance(value, str):
-        if holds_template(value):
-            yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _templates(item)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _templates(item)
+        return holds_template(value)
+    if type(value) is tuple:
+        return any(map(_holds_any, value))
+    return isinstance(value, Mapping) and any(map(_holds_any, value.values()))

@@ -8,10 +8,10 @@ wants.
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -41,10 +41,16 @@ _UNREADABLE = re.compile(f"[^{_READABLE}]|\r(?!\n)")
 _SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
 _TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
 _COLLECTION_TAGS = {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+_SCALAR = yaml.ScalarEvent
+_MAPPING, _MAPPING_END = yaml.MappingStartEvent, yaml.MappingEndEvent
+_SEQUENCE, _SEQUENCE_END = yaml.SequenceStartEvent, yaml.SequenceEndEvent
+_NO_KEYS = {"", "<<"}
 _NULLS = {"", "~", "null", "Null", "NULL"}
 
 
-@dataclass(frozen=True, slots=True)
+# A large file has a hundred thousand of these parts, and making a frozen one takes three times as long. Nothing changes
+# a part once it stands in a tree.
+@dataclass(slots=True, unsafe_hash=True)
 class YamlScalar:
     """A scalar as it was written; `quoted` also of block scalars and of those tagged `!!str`."""
 
@@ -57,13 +63,13 @@ class YamlScalar:
         return not self.quoted and self.text in _NULLS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class YamlSequence:
     items: "tuple[Tree, ...]"
     at: Location
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class YamlMapping:
     entries: "tuple[tuple[YamlScalar, Tree], ...]"
     at: Location
@@ -76,7 +82,7 @@ class YamlMapping:
         return next((name.at for name, _ in self.entries if name.text == key), self.at)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class YamlValue:
     """A scalar after it was read: what its field wanted (`language.reading`)."""
 
@@ -164,8 +170,7 @@ def read_text(text: str, path: str) -> Tree:
         raise source.invalid([diagnosis], {path: source.lines(text)})
     builder = _Builder(path)
     try:
-        for event in _events(text):
-            builder.take(event)
+        builder.take_all(_events(text))
     except yaml.MarkedYAMLError as error:
         # What was noticed before the parser gave up is worth saying as well.
         builder.diagnoses.append(worded(error, text, path))
@@ -268,20 +273,22 @@ class _Builder:
         self._aliased = 0
         self._documents = 0
 
-    def take(self, event: yaml.Event) -> None:
-        if type(event) is yaml.ScalarEvent:
-            self._scalar(event)
-        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-            self._start(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self._end()
-        elif isinstance(event, yaml.AliasEvent):
-            self._alias(event)
-        elif isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                remedy = "keep one document a file; `include` others"
-                raise _Hopeless(self._fault("a second document begins here", event, remedy=remedy))
+    def take_all(self, events: Iterable[Any]) -> None:
+        for event in events:
+            kind = type(event)
+            if kind is _SCALAR:
+                self._scalar(event)
+            elif kind is _MAPPING or kind is _SEQUENCE:
+                self._start(event)
+            elif kind is _MAPPING_END or kind is _SEQUENCE_END:
+                self._end()
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.DocumentStartEvent:
+                self._documents += 1
+                if self._documents > 1:
+                    remedy = "keep one document a file; `include` others"
+                    raise _Hopeless(self._fault("a second document begins here", event, remedy=remedy))
 
     def _place(self, event: yaml.Event) -> Location:
         return marked(event.start_mark, self.path)
@@ -290,20 +297,25 @@ class _Builder:
         return Diagnosis(summary=summary, at=self._place(event), **words)  # type: ignore[arg-type]
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
-        text, style = event.value, event.style
-        quoted = bool(style)
+        style = event.style
+        mark: Any = event.start_mark
+        scalar = YamlScalar(event.value, Location(self.path, mark.line + 1, mark.column + 1), bool(style))
+        if style == '"' or event.tag is not None or event.anchor is not None:
+            self._examine(scalar, event)
+        self._add(scalar, 1, 0)
+
+    def _examine(self, scalar: YamlScalar, event: yaml.ScalarEvent) -> None:
+        """See to what few scalars have: a tag, an anchor, or a character that was written as an escape."""
         if event.tag is not None:
-            quoted = True
+            scalar.quoted = True
             if event.tag not in _TEXT_TAGS:
                 self.diagnoses.append(self._tag(event))
-        if style == '"' and _SURROGATE_OR_NUL.search(text):
+        if event.style == '"' and _SURROGATE_OR_NUL.search(scalar.text):
             summary = "this text holds a character that no file or terminal can take"
             self.diagnoses.append(self._fault(summary, event, remedy="remove the escape such as `\\0` or `\\ud800`"))
-            text = ""
-        scalar = YamlScalar(text, self._place(event), quoted)
+            scalar.text = ""
         if event.anchor is not None:
             self._anchored[event.anchor] = _Anchored(scalar, 1, 0)
-        self._add(scalar, 1, 0)
 
     def _tag(self, event: yaml.ScalarEvent | yaml.MappingStartEvent | yaml.SequenceStartEvent) -> Diagnosis:
         shown = str(event.tag).replace("tag:yaml.org,2002:", "!!")
@@ -317,15 +329,14 @@ class _Builder:
             raise _Hopeless(self._fault("lists and mappings are nested too deeply here", event, expected=expected))
         if event.tag is not None and event.tag not in _COLLECTION_TAGS:
             self.diagnoses.append(self._tag(event))
-        self._refuse_as_key(event)
+        parent = self._open[-1] if self._open else None
+        if parent is not None and parent.mapping and not parent.waiting:
+            self._refuse_as_key(event, parent)
         if event.anchor is not None:
             self._anchored[event.anchor] = None
-        self._open.append(_Open(self._place(event), event.anchor, isinstance(event, yaml.MappingStartEvent)))
+        self._open.append(_Open(self._place(event), event.anchor, type(event) is _MAPPING))
 
-    def _refuse_as_key(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
-        parent = self._open[-1] if self._open else None
-        if parent is None or not parent.mapping or parent.waiting:
-            return
+    def _refuse_as_key(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent, parent: _Open) -> None:
         at = self._place(event)
         if event.flow_style and (at.line, at.column) == (parent.at.line, parent.at.column + 1):
             remedy = 'put the template in quotes: "{{ name }}"'
@@ -335,8 +346,8 @@ class _Builder:
 
     def _end(self) -> None:
         done = self._open.pop()
-        mapping, sequence = tuple(done.entries), tuple(done.items)
-        tree = YamlMapping(mapping, done.at) if done.mapping else YamlSequence(sequence, done.at)
+        tree: Tree
+        tree = YamlMapping(tuple(done.entries), done.at) if done.mapping else YamlSequence(tuple(done.items), done.at)
         if done.anchor is not None:
             self._anchored[done.anchor] = _Anchored(tree, done.size, done.depth)
         self._add(tree, done.size, done.depth)
@@ -373,6 +384,14 @@ class _Builder:
 
     def _key(self, parent: _Open, tree: Tree, alias: yaml.AliasEvent | None) -> None:
         parent.waiting = True
+        if type(tree) is YamlScalar and (tree.quoted or tree.text not in _NO_KEYS) and tree.text not in parent.names:
+            parent.names[tree.text] = tree.at
+            parent.key = tree
+        else:
+            self._refused(parent, tree, alias)
+
+    def _refused(self, parent: _Open, tree: Tree, alias: yaml.AliasEvent | None) -> None:
+        """Note why something cannot be a key; its value is read, and then left out."""
         if not isinstance(tree, YamlScalar):
             assert alias is not None
             self.diagnoses.append(self._fault("what this alias repeats cannot be a key", alias, expected="a text"))
@@ -381,11 +400,9 @@ class _Builder:
             self.diagnoses.append(Diagnosis(summary="merge keys are not read", at=tree.at, remedy=remedy))
         elif not tree.quoted and tree.text == "":
             self.diagnoses.append(Diagnosis(summary="a key is missing before this colon", at=tree.at))
-        elif (first := parent.names.get(tree.text)) is not None:
+        else:
+            first = parent.names[tree.text]
             summary = f"`{tree.text}` stands twice in this mapping"
             where = f"the first one stands at {first.line}:{first.column}"
             remedy = "keep one of the two"
             self.diagnoses.append(Diagnosis(summary=summary, at=tree.at, observed=where, remedy=remedy))
-        else:
-            parent.names[tree.text] = tree.at
-            parent.key = tree

@@ -29,6 +29,8 @@ from stackplan.model.secret import Redactor, Secret, masked
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = "node"
 _DEEPEST = 30
+_OFTEN = 100
+"""Characters of a text that may well stand in a playbook many times."""
 _VARIABLES = "#/$defs/values/$defs/variables"
 
 
@@ -41,6 +43,7 @@ class Scope:
     sources: source.Sources = field(default_factory=dict)
     reader: Secrets = field(default_factory=Secrets)
     _known: dict[str, Value] = field(default_factory=dict)
+    _filled_before: dict[str, Value] = field(default_factory=dict)
     _resolving: list[str] = field(default_factory=list)
 
     @property
@@ -70,10 +73,15 @@ class Scope:
 
         Raise Invalid, at its place, for a name that is not defined, and whatever else goes wrong.
         """
+        if text in self._filled_before:
+            return self._filled_before[text]
         try:
-            return self._evaluated(template(text), Expression.value, at)
+            found = self._evaluated(template(text), Expression.value, at)
         except BadTemplate as error:
             raise self._invalid(error, at) from error
+        if len(text) <= _OFTEN:
+            self._filled_before[text] = found
+        return found
 
     def holds(self, when: str, at: Location) -> bool:
         """Return whether the expression of a `when` is true. Raise Invalid when it cannot be told."""
