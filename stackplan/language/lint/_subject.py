@@ -167,7 +167,7 @@ class Looked:
             found += [
                 (name, value, self.arguments.place("env", name))
                 for name, value in inner.items()
-                if isinstance(value, str)
+                if isinstance(value, (str, Secret))
             ]
         return tuple(found)
 

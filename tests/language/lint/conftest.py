@@ -47,3 +47,44 @@ def codes_of_packages(codes):
         )
 
     return found
+
+
+class Spelled:
+    """Finds out which of many spellings a rule speaks of, in one playbook that has a step for each."""
+
+    def __init__(self, review):
+        self._review = review
+
+    def scripts(self, texts, code, *, head="", environment=None):
+        """Return those of some scripts in which the rule finds something."""
+        env = f"    env: {environment}\n" if environment else ""
+        return self._found(texts, code, lambda it: f"{env}    run:\n      script: |\n{_block(it)}", head)
+
+    def contents(self, texts, code):
+        """Return those of some contents of files in which the rule finds something."""
+        return self._found(texts, code, lambda it: f"    file:\n      path: /x\n      content: |\n{_block(it)}")
+
+    def packages(self, names, code):
+        """Return those of some Debian packages of which the rule speaks."""
+        return self._found(names, code, lambda it: f"    apt_packages: {{install: ['{it}']}}\n")
+
+    def conditions(self, conditions, code):
+        """Return those of some postconditions of which the rule speaks."""
+        return self._found(conditions, code, lambda _: "    checkpoint: {}\n", postcondition=lambda it: it)
+
+    def _found(self, spellings, code, action, head="", postcondition=lambda _: "file: {path: /x}"):
+        steps = "".join(
+            f"  - id: s{at}\n{action(it)}    postconditions:\n      - {postcondition(it)}\n"
+            for at, it in enumerate(spellings)
+        )
+        found = {it.step for it in self._review(steps, head=head).findings if it.code == code}
+        return [it for at, it in enumerate(spellings) if f"s{at}" in found]
+
+
+def _block(text):
+    return "".join(f"        {line}\n" for line in text.splitlines())
+
+
+@pytest.fixture
+def spelled(review):
+    return Spelled(review)

@@ -1,0 +1,264 @@
+"""Secrets in scripts and files, and variables that are set: every way in which people write them."""
+
+import pytest
+
+TOKEN = "hf_" + "aB3" * 12
+SECRET = "vars: {hf_token: {secret: true, env: HF_TOKEN}}"
+SCRIPTS = {
+    "SP190": (
+        [
+            f"export HF_TOKEN={TOKEN}",
+            "export HF_TOKEN=abc123def",
+            "FOO_API_KEY=s3cr3tvalue /opt/x",
+            "env FOO_API_KEY=s3cr3tvalue /opt/x",
+            "sudo -E env WANDB_API_KEY=s3cr3tvalue /opt/x",
+            "curl -fsS -u ops:hunter22 https://x.example.com/a -o /dev/null",
+            'curl -u "ops:hunter22" https://x.example.com/health',
+            "curl -fsSu ops:hunter22 https://x.example.com/health",
+            "curl --user=ops:hunter22 https://x.example.com/health",
+            "/opt/x --password hunter22",
+            "/opt/x --password=hunter22",
+            "/opt/x --api-key sk12345678",
+            "/opt/x --hf-token=abcdef12",
+            "curl -H 'Authorization: Bearer abc123def456' https://x.example.com/h",
+            "curl -H 'Authorization: Basic b3BzOmh1bnRlcjIy' https://x.example.com/h",
+            'curl -H "X-API-Key: abc123def" https://x.example.com/h',
+            "git clone https://ops:hunter22@git.example.com/r /srv/r",
+            "curl https://ops:hunter22@x.example.com/h",
+            "docker login -u ops -p hunter22 registry.example.com",
+            "echo hunter22 | docker login -u ops --password-stdin registry.example.com",
+            "sshpass -p hunter22 ssh x",
+            "echo 'ops:hunter22' | chpasswd",
+            "mysql -phunter22 -e x",
+            "declare -x DB_PASSWORD=hunter22",
+            "PGPASSWORD=hunter22 psql -c x",
+            "psql 'host=db password=hunter22'",
+            "echo 'HF_TOKEN=abc123def' >> /etc/environment",
+            "echo 'export HF_TOKEN=abc123def' | tee -a /etc/profile.d/x.sh",
+            "curl 'https://x.example.com/h?token=abc123def'",
+            "systemctl --user set-environment HF_TOKEN=abc123def",
+            "docker run -e HF_TOKEN=abc123def image",
+            "wandb login 0123456789abcdef",
+            'python3 -c \'import os; os.environ["HF_TOKEN"] = "abc123def"\'',
+            "cat > /etc/x.env <<EOF\nHF_TOKEN=abc123def\nEOF",
+            'PW=hunter22\nmysql --password "$PW"',
+        ],
+        [
+            "export HF_TOKEN=$VAR",
+            "export HF_TOKEN=${VAR}",
+            'export HF_TOKEN="$(cat /run/secrets/hf)"',
+            'export HF_TOKEN="{{ secret }}"',
+            "FOO_API_KEY=$KEY /opt/x",
+            'curl -u "$U:$P" https://x.example.com/h',
+            "curl -u : --negotiate https://x.example.com/h",
+            '/opt/x --password "$PW"',
+            "/opt/x --password <changeme>",
+            '/opt/x --password "***"',
+            "/opt/x --api-key EMPTY",
+            "/opt/x --password-file /run/x",
+            '/opt/x --token "$(cat /run/t)"',
+            "export HF_TOKEN=`cat /run/t`",
+            'curl -H "Authorization: Bearer $T" https://x.example.com/h',
+            'curl -H "Authorization: Bearer ${T}" https://x.example.com/h',
+            'curl -H "Authorization: Bearer <your-token>" https://x.example.com/h',
+            "curl https://$U:$P@x.example.com/h",
+            "curl https://ops:***@x.example.com/h",
+            "curl https://ops:<password>@x.example.com/h",
+            '/opt/x --eos-token "<|im_end|>"',
+            "/opt/x --eos-token abcdef",
+            "/opt/x --tokenizer meta/llama3",
+            "/opt/x --max-token 1234567",
+            "/opt/x --num-speculative-tokens 4096000",
+            'read -rsp "Password: " pw',
+            'echo "the token: missing123 in config"',
+            'grep -q "password=hunter22" /etc/x',
+            "id -u ops",
+            "export HF_TOKEN_PATH=/run/x",
+            "TOKENIZERS_PARALLELISM=false /opt/x",
+            "mkdir -p /srv/secret",
+            "ps -p 1234",
+            "docker run -p 8080:80 image",
+            "ssh -p 22222 host /opt/x",
+            "# export HF_TOKEN=abc123def\n/opt/x",
+            "unset HF_TOKEN",
+            '[ -n "$HF_TOKEN" ]',
+            "tar -u ops:hunter",
+            "kubectl create secret generic hf --from-file=token=/run/t",
+            'kubectl create secret generic hf --from-literal=token="$HF_TOKEN"',
+            'sed -i "s/^password=.*/password=$PW/" /etc/x',
+            "openssl rand -hex 16 > /etc/secret",
+            "export VLLM_API_KEY=${VLLM_API_KEY:?set it}",
+            "vllm bench --token-ids-file /x",
+            'hf auth login --token "$HF_TOKEN"',
+            "export SECRET_NAME=hf-credentials",
+            "slurm --jwt-token-ttl 123456",
+        ],
+    ),
+}
+
+CONTENTS = {
+    "SP190": (
+        [
+            "HF_TOKEN=abc123def",
+            "[Service]\nEnvironment=HF_TOKEN=abc123def",
+            '[Service]\nEnvironment="A=1" "HF_TOKEN=abc123def"',
+            'export WANDB_API_KEY="abc123def"',
+            "password: hunter22",
+            'db:\n  password: "hunter22"',
+            '{"api_key": "abc123def"}',
+            'proxy_set_header Authorization "Bearer abc123def456";',
+            "url = https://ops:hunter22@x.example.com/simple",
+            "machine x.example.com login ops password hunter22",
+            "index-url = https://ops:hunter22@x/simple",
+            "setenv HF_TOKEN abc123def",
+            TOKEN,
+        ],
+        [
+            "HF_TOKEN=$TOKEN",
+            "HF_TOKEN={{ x }}",
+            "# HF_TOKEN=abc123def",
+            "password: required",
+            "HF_TOKEN=<token>",
+            "HF_TOKEN=***",
+            "token_file: /run/secret1",
+            "api_key: ${API_KEY}",
+            "PasswordAuthentication no",
+            "password required pam_unix.so",
+            "auth required pam_x.so",
+            'token = os.environ["HF_TOKEN"]',
+            "secretName: hf-token-1",
+            'eos_token: "<|im_end|>"',
+            "EnvironmentFile=/etc/x.env",
+            "LoadCredential=hf_token:/etc/cred",
+            "tokenizer: meta-llama/Llama-3",
+            "password: !vault abc123",
+        ],
+    ),
+    "SP180": (
+        [
+            "FLASHINFER_DISABLE_VERSION_CHECK=1",
+            "[Service]\nEnvironment=FLASHINFER_DISABLE_VERSION_CHECK=1",
+            '[Service]\nEnvironment="A=1" "FLASHINFER_DISABLE_VERSION_CHECK=1"',
+            'export FLASHINFER_DISABLE_VERSION_CHECK="1"',
+            'env:\n  FLASHINFER_DISABLE_VERSION_CHECK: "1"',
+            "    environment:\n      - FLASHINFER_DISABLE_VERSION_CHECK=1",
+            '- name: FLASHINFER_DISABLE_VERSION_CHECK\n  value: "1"',
+            "setenv FLASHINFER_DISABLE_VERSION_CHECK 1",
+        ],
+        [
+            "# FLASHINFER_DISABLE_VERSION_CHECK=1",
+            "FLASHINFER_DISABLE_VERSION_CHECK=0",
+            "UnsetEnvironment=FLASHINFER_DISABLE_VERSION_CHECK",
+        ],
+    ),
+    "SP181": (
+        [
+            "export LD_LIBRARY_PATH=/usr/local/cuda/lib64",
+            "[Service]\nEnvironment=LD_LIBRARY_PATH=/usr/local/cuda/lib64",
+            "LD_LIBRARY_PATH: /usr/local/cuda/lib64",
+        ],
+        [
+            "export LD_LIBRARY_PATH=/opt/mpi/lib",
+            "# export LD_LIBRARY_PATH=/usr/local/cuda/lib64",
+            "unset LD_LIBRARY_PATH",
+        ],
+    ),
+}
+
+TEMPLATES = {
+    "SP191": (
+        [
+            '/opt/x --token "{{ hf_token }}"',
+            'env T="{{ hf_token }}" /opt/x',
+            'sudo T="{{ hf_token }}" /opt/x',
+            'export T="{{ hf_token }}"\ncurl -H "Authorization: Bearer $T" https://x.example.com/h',
+            'T="{{ hf_token }}"\n/opt/x --token ${T}',
+            "timeout 60 /opt/x --token={{ hf_token }}",
+            "bash -c '/opt/x --token \"{{ hf_token }}\"'",
+        ],
+        [
+            'T="{{ hf_token }}" /opt/x',
+            'export T="{{ hf_token }}"\n/opt/x',
+            'printf "%s" "{{ hf_token }}" > ~/.t',
+            '/opt/x <<< "{{ hf_token }}"',
+            'T="{{ hf_token }}" sudo -E /opt/x',
+            "cat > ~/.t <<EOF\n{{ hf_token }}\nEOF",
+        ],
+    ),
+}
+
+VARIABLES = {
+    "SP191": (
+        [
+            '/opt/x --token "$HF_TOKEN"',
+            'curl -H "Authorization: Bearer ${HF_TOKEN}" https://x.example.com/h',
+            'env HF_TOKEN="$HF_TOKEN" /opt/x',
+            "T=$HF_TOKEN\n/opt/x --token $T",
+            'if /opt/x --token "$HF_TOKEN"; then /opt/y; fi',
+        ],
+        [
+            "/opt/x",
+            'echo "$HF_TOKEN" | docker login --password-stdin x',
+            '[ -n "$HF_TOKEN" ]',
+            "[[ -n $HF_TOKEN ]]",
+            ': "${HF_TOKEN:?}"',
+            "sudo --preserve-env=HF_TOKEN /opt/x",
+            "/opt/x '$HF_TOKEN'",
+            "hf download x/y",
+            'test -n "$HF_TOKEN" && /opt/x',
+        ],
+    ),
+}
+
+
+def test_a_secret_in_a_script(spelled):
+    found, silent = SCRIPTS["SP190"]
+    assert spelled.scripts(found, "SP190") == found
+    assert spelled.scripts(silent, "SP190") == []
+
+
+@pytest.mark.parametrize("code", CONTENTS)
+def test_what_stands_in_a_file_that_a_step_writes(spelled, code):
+    found, silent = CONTENTS[code]
+    assert spelled.contents(found, code) == found
+    assert spelled.contents(silent, code) == []
+
+
+def test_a_secret_that_becomes_a_word(spelled):
+    found, silent = TEMPLATES["SP191"]
+    assert spelled.scripts(found, "SP191", head=SECRET) == found
+    assert spelled.scripts(silent, "SP191", head=SECRET) == []
+
+
+def test_a_variable_that_holds_a_secret_and_becomes_a_word(spelled):
+    found, silent = VARIABLES["SP191"]
+    environment = '{HF_TOKEN: "{{ hf_token }}"}'
+    assert spelled.scripts(found, "SP191", head=SECRET, environment=environment) == found
+    assert spelled.scripts(silent, "SP191", head=SECRET, environment=environment) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "curl -u ops:hunter22 https://x.example.com/health",
+        "/opt/x --password hunter22",
+        "/opt/x --password=hunter22",
+        "export DB_PASSWORD=hunter22",
+        "curl -H 'Authorization: Bearer hunter22hunter22' https://x.example.com/health",
+        "sshpass -p hunter22 ssh x",
+        "docker login -u ops -p hunter22 registry.example.com",
+        "git clone https://ops:hunter22@git.example.com/r /srv/r",
+    ],
+)
+def test_no_finding_shows_what_it_found(review, script):
+    steps = f"""
+  - id: one
+    run:
+      script: |
+        {script}
+    postconditions:
+      - file: {{path: /x}}
+"""
+    found = [it for it in review(steps).findings if it.code == "SP190"]
+    assert found
+    assert "hunter22" not in repr(found)
