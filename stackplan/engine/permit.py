@@ -6,12 +6,14 @@ from stackplan.engine.basis import find
 from stackplan.engine.bind import BoundPlaybook, BoundStep
 from stackplan.engine.conclusion import Conclusion
 from stackplan.engine.stale import Moved, compare_bases
+from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Facts
 from stackplan.model.kind import CannotAct
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import NodeReport
 from stackplan.model.secret import Redactor
 
+FIRST = 3
 REMEDY = "make a new plan with `stackplan plan -o` and look at it"
 
 
@@ -42,13 +44,17 @@ class Permit:
 
 def stale(node: str, moved: tuple[Moved, ...], *, done: bool = False) -> NodeReport:
     """Return the report of a node that is not as the plan found it; nothing ran there. `done`: nothing was left to do,
-    although the plan had something to do.
+    although the plan had something to do: what moved then says little, and only the first of it is told.
     """
+    told = [it.diagnosis() for it in moved]
+    if done and len(told) > FIRST:
+        rest = Diagnosis(summary=f"and {len(told) - FIRST} more, as is to be expected", severity=Severity.NOTE)
+        told = [*told[:FIRST], rest]
     why = "every step of it is satisfied by now, so it was applied already or somebody did the same"
     return NodeReport(
         node=node,
         outcome=NodeOutcome.STALE,
         message=f"the saved plan is stale: {why}" if done else "the saved plan is stale; nothing ran on this node",
         remedy=f"there is nothing left to do here; {REMEDY} if there should be" if done else REMEDY,
-        diagnoses=tuple(it.diagnosis() for it in moved),
+        diagnoses=tuple(told),
     )

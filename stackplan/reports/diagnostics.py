@@ -1,10 +1,11 @@
 """Diagnoses as text: place and summary, the line with a caret, what was expected, the remedy; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.reports.count import counted
 from stackplan.reports.layout import hanging
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe
@@ -12,18 +13,26 @@ from stackplan.reports.safe import safe
 WINDOW = 96
 """Characters of a source line that are shown around the caret."""
 WIDTH = 110
+PLACES = 3
+"""Places of what is said of several, the one that is shown in full among them."""
 STYLES = {Severity.ERROR: Style.BAD, Severity.WARNING: Style.CHANGE, Severity.NOTE: Style.STRONG}
 
 
 def render(diagnoses: Iterable[Diagnosis], *, colour: bool) -> str:
     """Return all `diagnoses`, in their order, with a blank line between them; empty when there are none."""
+    return render_groups(((it,) for it in diagnoses), colour=colour)
+
+
+def render_groups(groups: Iterable[Sequence[Diagnosis]], *, colour: bool) -> str:
+    """Return the same of groups that say the same: the first of each in full, and where else it is said."""
     paint = Paint(colour)
-    return "\n".join("\n".join([*_lines(diagnosis, paint), ""]) for diagnosis in diagnoses)
+    return "\n".join("\n".join([*_lines(first, others, paint), ""]) for first, *others in groups)
 
 
-def _lines(diagnosis: Diagnosis, paint: Paint) -> list[str]:
+def _lines(diagnosis: Diagnosis, others: Sequence[Diagnosis], paint: Paint) -> list[str]:
     lines = _summary(diagnosis, paint)
     lines += _excerpt(diagnosis, paint)
+    lines += hanging("  also at   ", _elsewhere(others), WIDTH) if others else []
     if diagnosis.expected is not None:
         lines += hanging("  expected  ", safe(diagnosis.expected), WIDTH)
     if diagnosis.observed is not None:
@@ -31,6 +40,13 @@ def _lines(diagnosis: Diagnosis, paint: Paint) -> list[str]:
     for cause in diagnosis.causes:
         lines += hanging("  caused by ", safe(cause), WIDTH)
     return lines + _remedy(diagnosis, paint)
+
+
+def _elsewhere(others: Sequence[Diagnosis]) -> str:
+    """Return where else the same is said: of very many places the first, and how many more there are."""
+    shown = [safe(str(it.at)) + (f" (step `{safe(it.step)}`)" if it.step else "") for it in others[: PLACES - 1]]
+    left = len(others) - len(shown)
+    return ", ".join(shown) + (f" and {counted(left, 'more place')}" if left else "")
 
 
 def _summary(diagnosis: Diagnosis, paint: Paint) -> list[str]:

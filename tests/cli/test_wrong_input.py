@@ -1,6 +1,7 @@
 """Whatever is wrong with what people give is told in words, all at once, and without a secret in it."""
 
 import json
+import re
 
 import pytest
 
@@ -73,14 +74,28 @@ def test_nor_one_in_an_inventory_or_in_what_its_program_says(stackplan, project)
 
 
 def test_of_very_many_problems_the_first_hundred_are_shown(stackplan, project):
-    (project / "w.yaml").write_text(HEAD + "  - {nothing: 1}\n" * 150)
+    (project / "w.yaml").write_text(HEAD + "".join(f"  - {{nothing_{it}: 1}}\n" for it in range(150)))
     ended = stackplan("lint", "w.yaml")
     found = json.loads(stackplan("lint", "w.yaml", "--format", "json").stdout)["diagnoses"]
     assert len(found) > 150
-    assert ended.stdout.count("w.yaml:") == 100
-    assert f"and {len(found) - 100} more problems" in ended.stdout
+    assert ended.stdout.count("^") == 100
+    (left,) = re.findall(r"… and (\d+) more problems", ended.stdout)
+    assert 0 < int(left) < len(found) - 99
     assert f"{len(found)} problems" in ended.stderr
-    assert f"and {len(found) - 100} more problems" in stackplan("plan", "w.yaml", "--local").stderr
+    assert f"… and {left} more problems" in stackplan("plan", "w.yaml", "--local").stderr
+
+
+def test_one_mistake_everywhere_is_told_once_with_its_first_places(stackplan, project):
+    step = "  - {id: s%d, checkpoint: {}, postconditions: [{file: {pth: /x}}]}\n"
+    (project / "w.yaml").write_text(HEAD + "".join(step % number for number in range(40)))
+    ended = stackplan("lint", "w.yaml")
+    assert ended.stdout.count("pth: /x") < 5
+    lines = [line for line in ended.stdout.splitlines() if "also at" in line]
+    assert re.fullmatch(r"  also at   w\.yaml:5:\d+, w\.yaml:6:\d+ and 37 more places", lines[0])
+    found = json.loads(stackplan("lint", "w.yaml", "--format", "json").stdout)["diagnoses"]
+    assert len(found) >= 40
+    assert f"{len(found)} problems" in ended.stderr
+    assert len(stackplan("lint", "w.yaml", "--format", "github").stdout.splitlines()) == len(found)
 
 
 def test_lint_knows_the_nodes_of_the_inventory_that_it_is_given(stackplan, project):

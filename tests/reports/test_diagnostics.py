@@ -1,10 +1,13 @@
 """Diagnoses as people read them."""
 
+from dataclasses import replace
+
 from rich.cells import cell_len
 
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.location import Location
 from stackplan.reports import diagnostics
+from stackplan.reports.alike import alike
 
 WRONG_KEY = Diagnosis(
     summary="unknown key `pakages` in `python_packages`",
@@ -62,3 +65,21 @@ def test_the_caret_counts_cells_and_not_characters():
 def test_a_column_beyond_the_line_is_no_accident():
     diagnosis = Diagnosis(summary="s", at=Location("p.yaml", 1, 99), source="abc")
     assert "    abc\n       ^\n" in diagnostics.render([diagnosis], colour=False)
+
+
+def test_what_is_said_of_several_places_is_said_once():
+    lines = (12, 20, 31, 40, 52)
+    same = [
+        replace(LINT, at=Location("p.yaml", line, 9), step=f"s{line}", remedy=f"pin it at {line}:9") for line in lines
+    ]
+    (group, other) = alike([*same, WRONG_KEY])
+    assert other == (WRONG_KEY,)
+    text = diagnostics.render_groups([group], colour=False)
+    assert "also at   p.yaml:20:9 (step `s20`), p.yaml:31:9 (step `s31`) and 2 more places\n" in text
+    assert text.count("is pinned to nothing") == 1
+
+
+def test_what_has_no_place_or_says_something_else_stands_alone():
+    bare = replace(LINT, at=None)
+    every = [bare, bare, LINT, replace(LINT, severity=Severity.ERROR), replace(LINT, remedy="leave it")]
+    assert [len(group) for group in alike(every)] == [1] * 5
