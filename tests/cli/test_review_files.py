@@ -22,6 +22,11 @@ steps:
     postconditions:
       - nvcc: {prefix: /usr/local/cuda-13.0, release: 13.0}
 """
+ANNOTATION = re.compile(
+    r"::(?P<kind>error|warning) file=playbooks/p\.yaml,line=(?P<line>\d+),endLine=\d+,col=\d+,endColumn=\d+,"
+    r"title=(?P<code>[^:,]+)::(?P<text>.+)"
+)
+"""A workflow command as GitHub documents it: a name, properties, and a message in one line."""
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"]}
 
 
@@ -167,7 +172,17 @@ def test_the_action_says_what_lint_finds(review, repository):
     ended, told, comment = review(facts="facts")
     assert (ended.returncode, told["status"]) == (2, "2")
     assert "has no key `nvc`" in comment
+    assert ANNOTATION.fullmatch(ended.stdout.splitlines()[0])["kind"] == "error"
     assert "stackplan diff" not in comment
+
+
+def test_a_warning_of_lint_is_an_annotation_and_fails_nothing(review, repository):
+    (repository / "playbooks/p.yaml").write_text(PLAYBOOK.replace("nodes: all\n", "nodes: all\nvars: {unused: 1}\n"))
+    ended, told, comment = review()
+    assert (ended.returncode, told["status"]) == (0, "0"), ended.stderr
+    found = ANNOTATION.fullmatch(ended.stdout.splitlines()[0])
+    assert (found["kind"], found["line"], found["code"]) == ("warning", "4", "SP142")
+    assert "stackplan lint" not in comment
 
 
 def test_the_action_says_why_there_is_no_comparison(review):
