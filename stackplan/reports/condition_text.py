@@ -60,8 +60,8 @@ def in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
 def broken_in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
     """Return a condition that a planned step would break, as it would stand then."""
     mark, style = STATUS_MARKS[Status.NOT_HELD]
-    later = "will not hold" if condition.observed is None else f"will be {safe(condition.observed, 120)}"
-    wanted = f", has to be {safe(condition.expected, 120)}" if condition.expected is not None else ""
+    later = "will not hold" if condition.observed is None else f"will be {safe(condition.observed)}"
+    wanted = f", has to be {safe(condition.expected)}" if condition.expected is not None else ""
     lines = beside(f"{INDENT}{mark} {condition_text(condition)}", f"{later}{wanted}", COLUMN, width)
     lines[0] = lines[0].replace(mark, paint(style, mark), 1)
     return lines
@@ -75,7 +75,7 @@ def _standing(condition: ConditionReport) -> str | None:
     now, later = _now(condition), _later(condition)
     if condition.predicted is Status.NOT_HELD:
         expected = condition.predicted_expected or condition.expected
-        wanted = f", has to be {safe(expected, 120)}" if expected is not None else ""
+        wanted = f", has to be {safe(expected)}" if expected is not None else ""
         stays = condition.status is Status.NOT_HELD and condition.observed == condition.predicted_observed
         return f"{now.replace('now', 'stays', 1)}{wanted}" if stays else f"{now}, {later}{wanted}"
     if condition.status is Status.UNKNOWN and condition.predicted is Status.UNKNOWN:
@@ -88,9 +88,9 @@ def _unforetold(condition: ConditionReport) -> str | None:
     if condition.status is Status.HELD:
         return "holds now"
     if condition.status is Status.UNKNOWN:
-        return f"unknown: {safe(condition.why, 200)}" if condition.why else "unknown"
+        return f"unknown: {safe(condition.why)}" if condition.why else "unknown"
     now = _now(condition)
-    return now if condition.expected is None else f"{now}, has to be {safe(condition.expected, 120)}"
+    return now if condition.expected is None else f"{now}, has to be {safe(condition.expected)}"
 
 
 def _now(condition: ConditionReport) -> str:
@@ -98,20 +98,20 @@ def _now(condition: ConditionReport) -> str:
         case Status.HELD:
             return "holds now"
         case Status.UNKNOWN:
-            return f"unknown now ({safe(condition.why, 200)})" if condition.why else "unknown now"
-    return f"now {safe(condition.observed, 120)}" if condition.observed is not None else "does not hold now"
+            return f"unknown now ({safe(condition.why)})" if condition.why else "unknown now"
+    return f"now {safe(condition.observed)}" if condition.observed is not None else "does not hold now"
 
 
 def _later(condition: ConditionReport) -> str:
     match condition.predicted:
         case Status.UNKNOWN:
-            why = f": {safe(condition.predicted_why, 200)}" if condition.predicted_why else ""
+            why = f": {safe(condition.predicted_why)}" if condition.predicted_why else ""
             return f"unknown until applied{why}"
         case Status.HELD if condition.predicted_observed is None:
             return "will hold"
         case Status.NOT_HELD if condition.predicted_observed is None:
             return "will not hold"
-    return f"will be {safe(condition.predicted_observed or '', 120)}"
+    return f"will be {safe(condition.predicted_observed or '')}"
 
 
 def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, paint: Paint) -> list[str]:

@@ -18,6 +18,7 @@ from stackplan.reports.count import counted
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.overridden_text import TITLE, overridden
 from stackplan.reports.paint import Paint
+from stackplan.reports.safe import cut_note
 from stackplan.reports.wording import (
     NODE_WORDS,
     NOT_PROVEN,
@@ -80,7 +81,10 @@ def render(report: Report) -> str:
     left += _add_findings(page, report, groups)
     left += _add_changes(page, report, groups)
     left += _add_details(page, groups, report.command)
-    return page.text(f"Left out for want of room: {', '.join(left)}; `--format json` has all of it." if left else "")
+    said = [f"Left out for want of room: {', '.join(left)}; `--format json` has all of it."] if left else []
+    if (note := cut_note(page.text(""), report.run)) is not None:
+        said.append(note)
+    return page.text(" ".join(said))
 
 
 def _add_contrasts(page: Page, report: Report) -> list[str]:

@@ -4,10 +4,14 @@ What a terminal would obey instead of showing (escape sequences, control charact
 format characters, halves of surrogate pairs) becomes a visible escape, and no single text is longer than its bound.
 """
 
+import re
 import unicodedata
 
 LINE_LIMIT = 600
 """Characters of one text that are shown; the rest is counted. The JSON report holds all of it."""
+
+
+_CUT = re.compile(r"…\s+\([\d,]+\s+characters\)")
 
 
 def safe(text: str, limit: int = LINE_LIMIT) -> str:
@@ -44,6 +48,14 @@ def clipped(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def cut_note(shown: str, run: str | None) -> str | None:
+    """Return where the whole of what `shown` has only the beginning of can be read; None where nothing was cut."""
+    if not _CUT.search(shown):
+        return None
+    where = "`--format json` has" if run is None else f"`stackplan show {safe(run)} --format json` has"
+    return f"{where} the whole of what ends in … with its number of characters."
 
 
 def _standing(line: str) -> str:

@@ -13,10 +13,10 @@ from stackplan.reports import node_text
 from stackplan.reports.condition_text import diagnosis_lines
 from stackplan.reports.contrast_text import contrast_lines
 from stackplan.reports.count import counted
-from stackplan.reports.layout import beside, hanging, padded, usable
+from stackplan.reports.layout import beside, hanging, padded, usable, wrapped
 from stackplan.reports.overridden_text import overridden_lines
 from stackplan.reports.paint import Paint, Style
-from stackplan.reports.safe import safe
+from stackplan.reports.safe import cut_note, safe
 from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, node_word
 
 GROUPS_IN_FULL = 8
@@ -47,6 +47,8 @@ def render(report: Report, *, width: int, colour: bool) -> str:
         lines += [*node_text.render(alike, node, width, paint), ""]
     if left:
         lines += [f"… and {counted(left, 'node')} more that did not end well; the JSON report has them all.", ""]
+    if (note := cut_note("\n".join(lines), report.run)) is not None:
+        lines += [*wrapped(note, width), ""]
     lines += _last_lines(report, width, paint)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 

@@ -55,6 +55,8 @@ NODE_WORDS = {
 """Of a node; what `ok` means depends on the command and is worded there."""
 
 
+VALUE = 300
+"""Characters of one end of a change."""
 UNRECORDED = "no facts recorded"
 """Of a node that an offline plan knows nothing of."""
 
@@ -204,7 +206,7 @@ def _unproven(step: StepReport) -> str:
 
 def condition_text(condition: ConditionReport) -> str:
     """Return what a condition states, under the name that the playbook gives it when there is one."""
-    text = safe(condition.text, 300)
+    text = safe(condition.text)
     return f"{safe(condition.name, 120)}: {text}" if condition.name else text
 
 
@@ -215,12 +217,12 @@ def change_text(change: Change) -> str:
     if change.before is None and change.after is None:
         return f"{kind}{name} rewritten"
     if change.before is None:
-        return f"{kind}{name} {safe(change.after or '', 120)} (new)"
+        return f"{kind}{name} {safe(change.after or '', VALUE)} (new)"
     if change.after is None:
-        return f"{kind}{name} {safe(change.before, 120)} removed"
+        return f"{kind}{name} {safe(change.before, VALUE)} removed"
     if change.before == change.after:
-        return f"{kind}{name} {safe(change.after, 120)} (written again)"
-    return f"{kind}{name} {safe(change.before, 120)} → {safe(change.after, 120)}"
+        return f"{kind}{name} {safe(change.after, VALUE)} (written again)"
+    return f"{kind}{name} {safe(change.before, VALUE)} → {safe(change.after, VALUE)}"
 
 
 _OK_WORDS = {"plan": "nothing to do", "verify": "everything holds", "rollback": "put back and proven"}

@@ -162,3 +162,18 @@ def test_what_is_not_known_is_never_called_not_held(unproven_report):
     counted = text.render(replace(unproven_report, nodes=many), width=100, colour=False)
     assert "9  not everything is proven" in counted
     assert "9  not everything holds" in counted
+
+
+def test_what_a_reviewer_needs_is_not_cut_and_what_is_cut_says_where_the_whole_is(plan_report):
+    first = plan_report.nodes[0]
+
+    def shown(length, run=None):
+        condition = replace(first.steps[1].conditions[0], expected="x" * length, predicted=None)
+        steps = (first.steps[0], replace(first.steps[1], conditions=(condition,)))
+        report = replace(plan_report, nodes=(replace(first, steps=steps),), run=run)
+        return " ".join(text.render(report, width=100, colour=False).split())
+
+    assert "characters" not in shown(495)
+    assert "(700 characters)" in shown(700)
+    assert "`--format json` has the whole of what ends in … with its number of characters." in shown(700)
+    assert "`stackplan show R --format json` has the whole" in shown(700, run="R")
