@@ -22,6 +22,14 @@ _PLACES = {
 }
 """Where each file of `starter/` goes."""
 
+_TO_FILL_IN = """
+## To fill in
+
+`OWNER/stackplan` and `REVISION` stand in this file, in the workflow and in `.pre-commit-config.yaml` for where
+stackplan comes from: the repository on GitHub in which you keep it (a fork or a copy), and a tag or commit of it. Until they are
+replaced neither the workflow nor the hook can run. `stackplan init DIR --source my-team/stackplan@v1.2` writes them.
+"""
+
 _SOURCE = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)@([A-Za-z0-9._/-]+)")
 _UNKNOWN = ("OWNER/stackplan", "REVISION")
 
@@ -64,6 +72,8 @@ def starter(source: str | None) -> Mapping[str, str]:
         for name, place in _PLACES.items()
     }
     files[f"playbooks/{PLAYBOOK}"] = shipped_playbook(PLAYBOOK).read_text(encoding="utf-8")
+    if source is None:
+        files["README.md"] += _TO_FILL_IN
     for name in SCHEMAS:
         text = json.dumps(schema.bundled(name), indent=2, ensure_ascii=False)
         files[f"schemas/{name}.v1.json"] = f"{text}\n"
@@ -95,6 +105,7 @@ def _next(folder: Path, *, known: bool) -> str:
     lines += [f"  stackplan lint playbooks/{PLAYBOOK}", f"  stackplan plan {Path(PLAYBOOK).stem}"]
     if not known:
         lines.append(
-            "The workflow and the hook say OWNER/stackplan and REVISION: write there where you keep stackplan."
+            "The workflow and the hook get stackplan from GitHub. Where they say OWNER/stackplan and REVISION, write "
+            "the repository in which you keep it, and a tag or commit of it."
         )
     return "\n".join(lines) + "\n"

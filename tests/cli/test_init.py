@@ -30,6 +30,9 @@ def test_the_files_and_what_is_said(stackplan, project):
     assert {f"ops/{name}" for name in FILES} <= set(done.stdout.splitlines())
     assert "  cd ops\n  stackplan lint playbooks/cuda13-blackwell.yaml\n" in done.stdout
     assert "OWNER/stackplan and REVISION" in done.stdout
+    told = (project / "ops/README.md").read_text()
+    assert "## To fill in" in told
+    assert "a tag or commit of it" in told
 
 
 def test_it_lints_clean_with_its_inventory(stackplan):
