@@ -72,7 +72,7 @@ def _to_shell(command: Command) -> Iterator[Handed]:
     if asked:
         if words:
             yield Handed(text=words[0], errexit=errexit, pipefail=pipefail, user=command.user)
-    elif not words or words in (["-"], ["/dev/stdin"]):
+    elif not words or words[0] in ("-", "/dev/stdin"):
         yield from _from_stdin(command, command.user, errexit=errexit, pipefail=pipefail)
 
 

@@ -1,30 +1,58 @@
 """Which commands install or remove packages of Python."""
 
+import re
+
 from stackplan.language.lint._shell import Command
 
 PIP = frozenset({"pip", "pip3"})
 _VERBS = frozenset({"install", "uninstall", "sync"})
+_VALUES = frozenset(
+    {"--proxy", "--timeout", "--retries", "--cert", "--log", "--python", "--cache-dir", "--directory", "--project"}
+)
+"""Options that stand before the verb and take the next word."""
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_SYSTEM = ("apt", "apt-get", "aptitude", "nala", "dnf", "yum", "zypper")
 
 
 def verb(command: Command) -> str | None:
-    """Return what an installer of Python packages is told to do: install, uninstall, sync; None of anything else."""
-    words = [word for word in command.words if not word.startswith("-") or word == "-m"]
-    name = command.program
-    if name.startswith("python") and words[1:3] in (["-m", "pip"], ["-m", "uv"]):
-        words = words[2:]
-        name = words[0]
-    if name == "uv" and words[1:2] == ["pip"]:
+    """Return what an installer of Python packages is told to do: install, uninstall, sync; None of anything else.
+
+    What an option has only tell (`--dry-run`) is nothing that is done.
+    """
+    name, words = _named(command)
+    if command.has("--dry-run", "--help") or name is None:
+        return None
+    if name == "uv" and words[:1] == ["pip"]:
         words = words[1:]
     elif name == "uv":
-        return words[1] if words[1:2] in (["sync"], ["add"]) else None
+        return words[0] if words[:1] in (["sync"], ["add"], ["remove"]) else None
     elif name in ("conda", "mamba", "micromamba"):
-        return words[1] if words[1:2] in (["install"], ["update"], ["remove"]) else None
-    elif name not in PIP and not (name.startswith("pip3.") and name[5:].isdigit()):
+        return words[0] if words[:1] in (["install"], ["update"], ["remove"]) else None
+    elif name not in PIP and re.fullmatch(r"pip[23]\.\d+|pip2", name) is None:
         return None
-    return words[1] if len(words) > 1 and words[1] in _VERBS else None
+    return words[0] if words and words[0] in _VERBS else None
+
+
+def _named(command: Command) -> tuple[str | None, list[str]]:
+    """Return the program that is meant, behind `python -m`, and its words that are no options."""
+    words = list(command.words)
+    if _PYTHON.fullmatch(command.program):
+        at = words.index("-m") + 1 if "-m" in words[:6] else len(words)
+        if words[at : at + 1] not in (["pip"], ["uv"]):
+            return None, []
+        words = words[at:]
+    if not words:
+        return None, []
+    name, found, rest = words[0].rpartition("/")[2], list[str](), iter(words[1:])
+    for word in rest:
+        if not word.startswith("-"):
+            found.append(word)
+        elif word in _VALUES:
+            next(rest, None)
+    return name, found
 
 
 def installs(command: Command) -> bool:
     """Return whether a command installs packages, of Python or of the system."""
-    system = command.program in ("apt", "apt-get", "dnf", "yum") and "install" in command.words
+    system = command.program in _SYSTEM and "install" in command.words
     return system or verb(command) in ("install", "sync", "add")

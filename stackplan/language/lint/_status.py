@@ -73,6 +73,7 @@ def _looks(command: Command) -> bool:
         "nvidia-smi": lambda: all(it.startswith(_NVIDIA_SMI) or it[:1] != "-" for it in words),
         "command": lambda: bool({"-v", "-V"} & set(words)),
         "sudo": lambda: bool({"-v", "-l", "-k"} & set(words)),
+        "fuser": lambda: not command.has_flag("k", "--kill"),
         "crontab": lambda: "-l" in words,
         "dpkg": lambda: any(_DPKG.fullmatch(word) for word in words[:1]),
         # A request that is written nowhere is a question.

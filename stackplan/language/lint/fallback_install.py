@@ -54,6 +54,7 @@ def _in_branch(group: Group) -> Iterator[Command]:
     negated = False
     for role, block in group.blocks:
         if role == "test":
+            yield from _others(tried, surface_of(block))
             tried += [it for it in surface_of(block) if installs(it)]
             negated = any(it.negated for it in own_pipelines(block))
         elif role == "else" or negated:

@@ -40,7 +40,7 @@ def _passed_over(
         answer = Block((Chain((right,), (), ""),))
         if operator == "||" and _is_lost(answer, block, commands):
             lost = working(left)
-        elif operator == "&&" and at == len(chain.operators) - 1 and not last and passes_over(answer):
+        elif operator == "&&" and at == len(chain.operators) - 1 and not last and all(map(says, surface_of(answer))):
             lost = [it for it in working(left) if not it.tested]
         else:
             continue
