@@ -64,7 +64,7 @@ def review(written: Playbook, rendered: Playbook) -> Review:
 def _diagnosis(finding: Finding, rule: Rule, subject: Subject) -> Diagnosis:
     """Return a finding with its line, in which no token stands any more: whoever reads the log is not to have it."""
     bare = Diagnosis(
-        summary=finding.summary,
+        summary=masked(finding.summary),
         severity=rule.severity,
         code=rule.code,
         at=finding.at,

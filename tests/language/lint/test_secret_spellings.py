@@ -248,6 +248,7 @@ def test_a_variable_that_holds_a_secret_and_becomes_a_word(spelled):
         "sshpass -p hunter22 ssh x",
         "docker login -u ops -p hunter22 registry.example.com",
         "git clone https://ops:hunter22@git.example.com/r /srv/r",
+        "DB_PASSWORD=hunter22 pkill -f server",
     ],
 )
 def test_no_finding_shows_what_it_found(review, script):
@@ -259,6 +260,6 @@ def test_no_finding_shows_what_it_found(review, script):
     postconditions:
       - file: {{path: /x}}
 """
-    found = [it for it in review(steps).findings if it.code == "SP190"]
-    assert found
+    found = review(steps).findings
+    assert "SP190" in {it.code for it in found}
     assert "hunter22" not in repr(found)
