@@ -1,6 +1,19 @@
-"""What is ended once, after all tests."""
+"""What all workers of one run of the tests share, and what is ended after all tests."""
+
+import os
+
+import pytest
 
 from tests import command_line
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """A folder that is the same one in every worker; what is made in it is made under a lock (`tests.shared`)."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def pytest_sessionfinish():

@@ -21,7 +21,7 @@ from stackplan.model.kind import Prediction
 from stackplan.model.secret import Secret
 from stackplan.node.asker import answer
 from stackplan.node.context import Context
-from tests.actions.test_real_installers import UV, Handler, Node, needs_uv, wheel
+from tests.actions.test_real_installers import UV, Handler, Node, needs_uv, seed, wheel  # noqa: F401 - a fixture
 
 OFFERED = {
     "cu128": [("torch", "2.10.0+cu128"), ("sglang", "0.5.2", "torch==2.10.0+cu128")],
@@ -127,11 +127,6 @@ def packages(changes):
     return [(it.name, it.before, it.after) for it in changes if it.kind == "package"]
 
 
-@pytest.fixture(scope="module")
-def seeds(tmp_path_factory):
-    return tmp_path_factory.mktemp("seeds")
-
-
 @pytest.fixture(autouse=True)
 def _state(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -139,18 +134,12 @@ def _state(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def make_node(tmp_path, arguments, facts, index, seeds):
+def make_node(tmp_path, arguments, facts, seed):  # noqa: F811 - a fixture
     """Return a node whose environment holds torch 2.10.0+cu128, with uv alone or pip alone."""
 
     def make(name, folder=tmp_path):
         made = Foresight(folder, arguments, facts, uv=name == "uv")
-        if not (seeds / name).exists():
-            values = {"packages": ["torch"], "index_url": index("cu128"), "create": {"python": sys.executable}}
-            outcome = made.apply(**values)
-            assert outcome.status == 0, outcome.output
-            shutil.copytree(made.venv, seeds / name, symlinks=True)
-            return made
-        shutil.copytree(seeds / name, made.venv, symlinks=True)
+        shutil.copytree(seed(name), made.venv, symlinks=True)
         return made
 
     return make

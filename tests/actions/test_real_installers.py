@@ -26,6 +26,7 @@ from stackplan.model.secret import Secret, reveal
 from stackplan.model.verdict import not_held
 from stackplan.node.context import Context
 from stackplan.node.queries import distributions, installer, records
+from tests.shared import made_once
 
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
 START = "import json, sys; from stackplan.node.stage import perform; perform(json.load(open(sys.argv[1])))"
@@ -211,25 +212,31 @@ class Outcome:
         return self.kind.diagnose(evidence)
 
 
-@pytest.fixture(scope="module")
-def seeds(tmp_path_factory):
-    """The folder of one environment an installer, each made once by the action itself: that takes seconds."""
-    return tmp_path_factory.mktemp("seeds")
+@pytest.fixture
+def seed(tmp_path_factory, arguments, facts, index, shared_folder):
+    """Return where an installer's environment is that holds torch 2.10.0+cu128, made once by the action itself."""
+
+    def made(name):
+        path = shared_folder / f"environment-{name}"
+        with made_once(path) as unfinished:
+            if unfinished is not None:
+                node = Node(tmp_path_factory.mktemp("seed"), arguments, facts, uv=name == "uv")
+                outcome = node.apply(packages=["torch"], index_url=index("cu128"), create={"python": sys.executable})
+                assert outcome.status == 0, outcome.output
+                assert ("torch", None, "2.10.0+cu128") in outcome.changes
+                shutil.copytree(node.venv, unfinished, symlinks=True)
+        return path
+
+    return made
 
 
 @pytest.fixture
-def make_node(tmp_path, arguments, facts, index, seeds):
+def make_node(tmp_path, arguments, facts, seed):
     """Return a node whose environment holds torch 2.10.0+cu128, with uv alone or pip alone."""
 
     def make(name):
         made = Node(tmp_path, arguments, facts, uv=name == "uv")
-        if (seeds / name).exists():
-            shutil.copytree(seeds / name, made.venv, symlinks=True)
-            return made
-        outcome = made.apply(packages=["torch"], index_url=index("cu128"), create={"python": sys.executable})
-        assert outcome.status == 0, outcome.output
-        assert ("torch", None, "2.10.0+cu128") in outcome.changes
-        shutil.copytree(made.venv, seeds / name, symlinks=True)
+        shutil.copytree(seed(name), made.venv, symlinks=True)
         return made
 
     return make
