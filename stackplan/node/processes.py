@@ -111,6 +111,19 @@ def descendants(root: int, sessions: Iterable[int] = ()) -> dict[int, str]:
     return found
 
 
+def of_this_program() -> set[int]:
+    """Return the numbers of the node program and of all that descends from it, for a question that one of them answers.
+
+    What a question starts (an import, a kernel on a GPU) may run while another one looks who is at work on the node.
+    """
+    program = os.getppid()
+    while name_of(program) == "sudo":
+        status = _status(program)
+        program = 0 if status is None else status.parent
+    root = program if program > 1 else os.getpid()
+    return {root, os.getpid(), *descendants(root)}
+
+
 def send(pids: Iterable[int], number: int, user: str | None = None) -> None:
     """Send a signal to each process; those that belong to `user` through sudo where this process has no right to."""
     refused = []

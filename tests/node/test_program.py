@@ -28,6 +28,13 @@ QUERIES = {
     "prints": "import os\ndef answer(arguments, context):\n    print('x')\n    os.write(1, b'y')\n    return 'said'\n",
     "hangs": "import os, time\ndef answer(arguments, context):\n"
     "    open(arguments['pid'], 'w').write(str(os.getpid()))\n    time.sleep(600)\n",
+    "starts": "import subprocess\ndef answer(arguments, context):\n"
+    "    with subprocess.Popen(['cat'], stdin=subprocess.PIPE) as child:\n"
+    "        open(arguments['told'], 'w').write(str(child.pid))\n        open(arguments['seen']).read()\n"
+    "    return child.pid\n",
+    "looks": "import os\nfrom stackplan.node.processes import of_this_program\n"
+    "def answer(arguments, context):\n    open(arguments['told']).read()\n    found = of_this_program()\n"
+    "    open(arguments['seen'], 'w').close()\n    return [os.getpid(), *sorted(found)]\n",
     "shares": "def answer(arguments, context):\n"
     "    context.memo['asked'] = context.memo.get('asked', 0) + 1\n    return context.memo['asked']\n",
 }
@@ -97,6 +104,18 @@ def test_the_queries_of_a_batch_share_what_they_found(session: Session) -> None:
     answers = session.ask([Query("shares", {"n": 1}), Query("shares", {"n": 2})])
     assert list(answers.values()) == [Known(1), Known(2)]
     assert list(session.ask([Query("shares", {})]).values()) == [Known(1)]
+
+
+def test_a_question_knows_what_another_one_has_started(session: Session, tmp_path: Path) -> None:
+    pipes = {name: str(tmp_path / name) for name in ("told", "seen")}
+    for path in pipes.values():
+        os.mkfifo(path)
+    started, looked = session.ask([Query("starts", pipes), Query("looks", pipes)]).values()
+    assert isinstance(started, Known)
+    assert isinstance(looked, Known)
+    asking, *found = looked.value
+    assert {asking, started.value, session.greeting.pid} <= set(found)
+    assert not {os.getpid(), 1} & set(found)
 
 
 def test_a_query_that_hangs_keeps_no_other_from_its_answer(session: Session, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import time
 from typing import Any, Iterable, Mapping
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.processes import of_this_program
 from stackplan.node.queries._audited_environment import owner
 
 LOOKING_S = 0.5
@@ -26,11 +27,14 @@ _OPTIONAL = re.compile(r" \(ignore_errors=\w+\)$")
 
 
 def processes(venvs: Mapping[str, str], context: Context) -> list[dict[str, Any]]:
-    """Return what runs from the environments, given as the playbook writes them and by where they really are."""
-    found: collections.Counter[tuple[str, str, str, str]] = collections.Counter()
+    """Return what runs from the environments, given as the playbook writes them and by where they really are.
+
+    What the node program itself has started there does not count: it ends with its question.
+    """
+    found: dict[int, list[tuple[str, str, str, str]]] = {}
     until = time.monotonic() + LOOKING_S
     proc = context.rooted("/proc")
-    ours = {os.getpid(), os.getppid()} if context.root == "/" else set()
+    ours = of_this_program() if context.root == "/" else set()
     for pid in sorted((int(it) for it in os.listdir(proc) if it.isdigit()), reverse=True):
         if time.monotonic() > until:
             break
@@ -39,10 +43,14 @@ def processes(venvs: Mapping[str, str], context: Context) -> list[dict[str, Any]
         for venv in _used(f"{proc}/{pid}", venvs):
             unit = _UNIT.search(_read(f"{proc}/{pid}/cgroup").decode("utf-8", "replace"))
             name = _read(f"{proc}/{pid}/comm").decode("utf-8", "replace").strip()
-            found[venv, name, owner(f"{proc}/{pid}") or "", unit.group(1) if unit else ""] += 1
+            row = (venv, name, owner(f"{proc}/{pid}") or "", unit.group(1) if unit else "")
+            found.setdefault(pid, []).append(row)
+    if context.root == "/":
+        ours |= of_this_program()
+    counted = collections.Counter(row for pid, rows in found.items() if pid not in ours for row in rows)
     return [
         {"venv": venv, "name": name, "user": user, "unit": unit or None, "count": count}
-        for (venv, name, user, unit), count in sorted(found.items())
+        for (venv, name, user, unit), count in sorted(counted.items())
     ]
 
 

@@ -1,5 +1,8 @@
 """Who uses the GPUs: the compute processes that nvidia-smi lists, and whoever holds /dev/nvidia* open.
 
+What the node program has started itself (a kernel of `kernel_launch`, an import of torch) is left out: it may run while
+this is asked, and ends with its question.
+
 Asked without arguments. `listed` from nvidia-smi, `holders` from /proc/*/fd; `hidden` counts the processes whose
 files may not be looked at. `sees_node` false: this is a container that sees neither kind of the node's processes.
 """
@@ -11,13 +14,25 @@ import re
 from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.processes import of_this_program
 from stackplan.node.queries import _smi
 
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG001 - every query has this form
+    ours = _ours(context)
     listed = [_process(row) for row in _smi.rows("compute-apps", ["pid", "gpu_uuid", "process_name"], context)]
     holders, hidden = _holders(context)
-    return {"listed": listed, "holders": holders, "hidden": hidden, "sees_node": _sees_node(context)}
+    ours |= _ours(context)
+    return {
+        "listed": [it for it in listed if it["pid"] not in ours],
+        "holders": [it for it in holders if it["pid"] not in ours],
+        "hidden": hidden,
+        "sees_node": _sees_node(context),
+    }
+
+
+def _ours(context: Context) -> set[int]:
+    return of_this_program() if context.root == "/" else set()
 
 
 def _process(row: dict[str, str | None]) -> dict[str, Any]:

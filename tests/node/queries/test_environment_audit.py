@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from stackplan.lab.uv import find_uv
 from stackplan.node.context import Context
 from stackplan.node.frames import encode
-from stackplan.node.queries import _shells, environment_audit
+from stackplan.node.queries import _environment_users, _shells, environment_audit
 from stackplan.node.queries._audited_variables import MOST_CHARACTERS, masked
 from stackplan.node.queries._environment_users import processes, services
 from stackplan.node.queries._installer_configuration import configuration
@@ -262,6 +263,21 @@ def test_a_process_that_has_files_of_the_environment_mapped(root):
         (folder / "cgroup").write_text(cgroup)
     (row,) = processes({"~/v": "/venv"}, Context(root=str(root)))
     assert (row["venv"], row["name"], row["unit"], row["count"]) == ("~/v", "python3", "sglang.service", 2)
+
+
+def test_what_a_question_asked_at_the_same_time_imports_runs_from_nowhere(tmp_path, monkeypatch):
+    library = tmp_path / "x.so"
+    library.write_bytes(b"x")
+    code = "import mmap, sys; file = open(sys.argv[1], 'r+b'); x = mmap.mmap(file.fileno(), 0)"
+    argv = [sys.executable, "-I", "-c", f"{code}; print('mapped', flush=True); input()", library]
+    monkeypatch.setattr(_environment_users, "LOOKING_S", 60.0)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "mapped\n"
+        ours = processes({"~/v": str(tmp_path)}, Context())
+        monkeypatch.setattr(_environment_users, "of_this_program", set)
+        theirs = processes({"~/v": str(tmp_path)}, Context())
+        child.communicate("\n")
+    assert (ours, [it["count"] for it in theirs]) == ([], [1])
 
 
 def test_a_unit_that_starts_from_the_environment(node, programs, tmp_path):

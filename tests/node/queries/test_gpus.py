@@ -1,8 +1,10 @@
 """The queries about GPUs, against stand-ins for nvidia-smi and for /proc, /sys and /dev."""
 
+import subprocess
+
 import pytest
 
-from stackplan.node.context import CannotTell, ProbeFailed
+from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.queries import gpu_driver, gpu_processes, gpus
 
 ROW = "0, GPU-5c2b5f8e, 580.95.05, 12.0, 97887, 0, Disabled, Enabled, NVIDIA RTX PRO 6000 Blackwell Server Edition"
@@ -146,6 +148,14 @@ def test_who_uses_the_gpus(programs, context, root):
         "hidden": 0,
         "sees_node": True,
     }
+
+
+def test_what_the_node_program_runs_itself_is_not_told(programs):
+    """The program of this test stands for one that asks `kernel_launch` at the same time: who it has started is its."""
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as child:
+        smi(programs, f"1, GPU-5c2b5f8e, init\n{child.pid}, GPU-5c2b5f8e, python")
+        told = gpu_processes.answer({}, Context(environment={"PATH": f"{programs.folder}:/usr/bin:/bin"}))
+    assert [it["pid"] for it in told["listed"]] == [1]
 
 
 def test_nobody_uses_the_gpus(programs, context, root):
