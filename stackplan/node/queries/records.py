@@ -23,6 +23,8 @@ from stackplan.node.record import recorded_rows
 
 SHOWN = 10
 _STREWN_FOLDERS = ("tests", "test", "docs", "doc", "examples", "example", "benchmarks", "benchmark")
+# What only a build or a test run reads: flashinfer-python 0.7.2 and torch-c-dlpack-ext 0.1.5 bring a build_backend.py.
+_STREWN_MODULES = ("build_backend.py", "conftest.py", "setup.py")
 
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -146,14 +148,14 @@ class Walk:
 
 
 def strewn(path: str) -> bool:
-    """Return whether a wheel dropped this beside its packages by oversight: many bring a `tests` folder or a README.
+    """Return whether a wheel dropped this beside its packages by oversight: a `tests` folder, a README, a setup.py.
 
     Nothing is loaded from there, and wheels that overwrite each other's do no harm by it.
     """
     top, slash, _ = path.partition("/")
     if slash:
         return top in _STREWN_FOLDERS
-    return not path.endswith((".py", ".so", ".pth"))
+    return path in _STREWN_MODULES or not path.endswith((".py", ".so", ".pth"))
 
 
 def _shown(path: str) -> str:

@@ -227,11 +227,19 @@ def test_missing_short_and_shared_files_are_found(environment, context):
 
 
 def test_what_wheels_strew_beside_their_packages_may_have_two_owners_and_not_be_missing(environment, context):
-    environment.install("left", "1.0", {"tests/__init__.py": "left", "README.md": "left", "tests/only.py": ""})
-    environment.install("right", "1.0", {"tests/__init__.py": "right!", "README.md": "right!"})
+    strewn = ("tests/__init__.py", "README.md", "build_backend.py", "setup.py")
+    environment.install("left", "1.0", {**dict.fromkeys(strewn, "left"), "tests/only.py": ""})
+    environment.install("right", "1.0", dict.fromkeys(strewn, "right!"))
     assert records.answer(environment.asked, context())["findings"] == {}
     (environment.packages / "tests/only.py").unlink()
     assert set(records.answer(environment.asked, context())["findings"]) == {"missing-file"}
+
+
+def test_a_module_that_can_be_imported_has_one_owner(environment, context):
+    for name in ("left", "right"):
+        environment.install(name, "1.0", {"shared.py": name, f"{name}/build_backend.py": "", "pkg/setup.py": name})
+    (found,) = records.answer(environment.asked, context())["findings"].values()
+    assert [row["path"] for row in found["first"]] == ["shared.py", "pkg/setup.py"]
 
 
 def test_a_folder_that_is_gone_counts_every_file_and_shows_the_first(environment, context):
