@@ -33,7 +33,8 @@ class EnvironmentIntact(ConditionKind):
 
     Rests on a walk over every RECORD on disk. It catches what installers pass over: a disk that filled up during an
     upgrade, a removal that took another wheel's files along, two dist-infos of one name, `~name` folders. Contents are
-    not hashed, and compiled `__pycache__` files are not looked at.
+    not hashed, and compiled `__pycache__` files are not looked at. What wheels strew beside their packages (a `tests`
+    folder, a README, a `setup.py`) may have several owners: nothing imports it.
     """
 
     foreseeable: ClassVar[bool] = True
