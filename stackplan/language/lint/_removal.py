@@ -20,7 +20,9 @@ def removed(pipeline: Pipeline, folder: str = "") -> list[tuple[Command, str]]:
             words = list(_paths(command))
             if command.program in _REMOVING and "xargs" in command.wrappers and before is not None:
                 # What is removed are the lines that come through the pipe.
-                words += [word for it in surface(before) for word in it.words[1:]]
+                words += [
+                    word for it in surface(before) for word in (_found(it) if it.program == "find" else it.words[1:])
+                ]
             found += [(command, path if path.startswith("/") or not folder else f"{folder}/{path}") for path in words]
         before = part
     return found

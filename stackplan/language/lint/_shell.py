@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(
 _ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
 _LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[^$`*?]*)")
 DEEPEST = 5
-_MOST_GROUPS = 40
+_MOST_GROUPS = 12
 _ENDS = frozenset({"fi", "done", "esac", "}"})
 
 

@@ -16,7 +16,7 @@ _COMPARING = frozenset(
 )  # fmt: skip
 _UNPACKING = frozenset({"tar", "bsdtar", "unzip", "cpio", "dpkg", "rpm", "docker", "podman", "ar", "7z"})
 _ONWARD = frozenset(
-    {"gunzip", "zcat", "gzip", "xz", "xzcat", "unxz", "zstd", "zstdcat", "bunzip2", "bzip2", "lz4", "pv", "cat"}
+    {"gunzip", "zcat", "gzip", "xz", "xzcat", "unxz", "zstd", "zstdcat", "bunzip2", "bzip2", "lz4", "pv", "cat", "sed"}
 )
 
 

@@ -29,7 +29,7 @@ def _second(block: Block) -> Iterator[Command]:
         yield from _behind_or(chain)
     for pipeline in own_pipelines(block):
         for part in pipeline.parts:
-            if isinstance(part, Group) and part.kind == "if":
+            if isinstance(part, Group) and part.kind in ("if", "until", "while"):
                 yield from _in_branch(part)
             elif isinstance(part, Group) and part.kind == "for":
                 yield from _in_turn(part)
@@ -49,14 +49,14 @@ def _behind_or(chain: Chain) -> Iterator[Command]:
 
 
 def _in_branch(group: Group) -> Iterator[Command]:
-    """Look at `if ! install A; then install B; fi`, and at `if install A; then …; else install B; fi`."""
+    """Look at `if ! install A; then install B; fi`, at the same with `else`, and at `until install A; do …; done`."""
     tried: list[Command] = []
-    negated = False
+    negated = group.kind == "until"
     for role, block in group.blocks:
         if role == "test":
             yield from _others(tried, surface_of(block))
             tried += [it for it in surface_of(block) if installs(it)]
-            negated = any(it.negated for it in own_pipelines(block))
+            negated = (group.kind == "until") != any(it.negated for it in own_pipelines(block))
         elif role == "else" or negated:
             yield from _others(tried, surface_of(block))
 

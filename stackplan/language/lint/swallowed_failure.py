@@ -25,6 +25,8 @@ def _found(step: Looked, whole: Block) -> Iterator[tuple[Command, str, str]]:
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
             yield from _passed_over(chain, block, step.commands, last=last)
+            if not last:
+                yield from _ended_well(chain, block.chains[number + 1])
             for pipeline in chain.pipelines:
                 for part in pipeline.parts:
                     if isinstance(part, Group) and part.kind == "if":
@@ -55,6 +57,14 @@ def _passed_over(
                     f"`! {command.program} …` stops nothing, whatever {command.program} ends with",
                     "write it as `if`, and `exit 1` in it",
                 )
+
+
+def _ended_well(chain: Chain, following: Chain) -> Iterator[tuple[Command, str, str]]:
+    """Look at `sh -c 'A; true'`: where a failure does not stop the text, what is last gives it its status."""
+    after = [it for part in following.pipelines[0].parts for it in surface(part)]
+    lost = [it for it in working(chain.pipelines[-1]) if not it.errexit and not it.tested]
+    if lost and len(after) == len(following.pipelines) == 1 and nothing(after[0]):
+        yield _said(lost[-1], f"; {after[0].text}")
 
 
 def _said(command: Command, behind: str) -> tuple[Command, str, str]:

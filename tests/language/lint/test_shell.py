@@ -1,10 +1,12 @@
 """The commands of a shell text: words, operators, substitutions; and that no text at all makes it fail."""
 
+import shlex
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stackplan.language.lint._shell import command_of, commands
+from stackplan.language.lint._shell import DEEPEST, command_of, commands
 
 
 def told(text):
@@ -83,3 +85,68 @@ def test_an_argument_list_is_no_shell_text():
 def test_no_text_makes_it_fail(text):
     for it in commands(text):
         assert 0 <= it.start <= len(text)
+
+
+TOKENS = [
+    "if ", "then ", "elif ", "else ", "fi", "for a in b c", "while ", "until ", "do ",
+    "done", "case x in ", "a) ", "esac", "{ ", "}", "( ", ")", "(( ",
+    "[[ ", " ]]", "f() ", "function g ", "! ", "time ", ";", ";;", "\n",
+    " && ", " || ", " | ", " & ", "a=(", "$(", "<(", "`", "'",
+    '"', "<<E\n", "\nE\n", "<<< ", "> x", "$A", "${A:-b}", "{{ x }}", "A=1 ",
+    "sudo -u b ", "bash -c ", "eval ", "su - c -c ", "find . -exec ", " \\;", "env -S ", "flock 9 ", "set +e",
+    "xargs ", "word ", "# ", "python3 -c ",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=30).map("".join))
+@example("if " * 200)
+@example("{ ( " * 100)
+@example("bash -c " + "'{ if { ( while { ( if { (" * 3)
+@example("eval " * 50 + "{ " * 50)
+@example("$( { if ( " * 60)
+def test_no_grammar_makes_it_fail(text):
+    for it in commands(text):
+        assert 0 <= it.start <= len(text)
+
+
+def test_deep_texts_in_texts_end(codes_of_script):
+    text = "a"
+    for _ in range(7):
+        text = "{ ( if true; then { ( while b; do " * 2 + f"bash -c {shlex.quote(text)}" + "; done ) }; fi ) }" * 2
+    assert [it.program for it in commands(text)].count("bash") == DEEPEST + 1
+    assert codes_of_script(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a ||\n\n  b", [("", "a", "||"), ("||", "b", "")]),
+        ("case $x in a|b) c;; *) d;; esac; e", [(")", "c", ";;"), (")", "d", ";;"), (";", "e", "")]),
+        ("for i in 1 2; do a $i; done | b", [(";", "a $i", ";"), ("|", "b", "")]),
+        ("{ a; } || ( b )", [("", "a", ";"), ("(", "b", ")")]),
+        ("[[ -f a && ! -f b ]] && c", [("", "[[ -f a ! -f b ]]", "&&"), ("&&", "c", "")]),
+        ("(( a > 1 )) && b", [("", "(( a > 1 ))", "&&"), ("&&", "b", "")]),
+        ("a=(b c) d", [("", "d", "")]),
+        ("bash <<E\na | b\nE\nc", [("", "bash", "\n"), ("", "a", "|"), ("|", "b", "\n"), ("\n", "c", "")]),
+        ("su - x -c 'a; b'", [("", "su - x -c a; b", ""), ("", "a", ";"), (";", "b", "")]),
+        ("find . -exec a {} \\;", [("", "find . -exec a {} ;", ""), ("", "a {}", "")]),
+        ("flock -w 5 /x a b", [("", "a b", "")]),
+        ("command -v a", [("", "command -v a", "")]),
+        ("A='b c'; $A d \"$A\"", [("", "", ";"), (";", "b c d b c", "")]),
+        ("A=b; A=c; $A", [("", "", ";"), (";", "", ";"), (";", "$A", "")]),
+        ("${A:-b} c", [("", "b c", "")]),
+        ('r() { "$@"; }; r 3 a b', [(")", "$@", ";"), (";", "a b", "")]),
+    ],
+)
+def test_what_holds_commands_is_gone_into(text, expected):
+    assert told(text) == expected
+
+
+def test_who_runs_a_command_is_known():
+    texts = ["sudo a", "sudo -u b a", "sudo -nu b a", "su - b -c a", "runuser -u b -- a", "sudo -s <<< a", "a"]
+    assert [commands(text)[-1].user for text in texts] == ["root", "b", "b", "b", "b", "root", None]
+
+
+def test_a_here_document_for_a_shell_stands_where_it_is_written():
+    text = "bash <<E\n  a\nE\nb"
+    assert [text[it.start] for it in commands(text)] == ["b", "a", "b"]
