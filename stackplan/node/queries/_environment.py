@@ -120,7 +120,7 @@ def _of_program(python: str, context: Context) -> Environment:
 
 def _described(interpreter: str, context: Context) -> dict[str, Any]:
     """Return what the interpreter says of itself; PYTHON* variables play no part, as in a service."""
-    ran = context.run([interpreter, "-E", "-c", _DESCRIBE], timeout_s=30.0, cwd="/")
+    ran = context.run([interpreter, "-E", "-B", "-c", _DESCRIBE], timeout_s=30.0, cwd="/")
     try:
         described = json.loads(ran.text()) if ran.exit_code == 0 else None
     except ValueError:

@@ -136,10 +136,12 @@ def _python(wanted: str | None, context: Context) -> dict[str, Any] | None:
         path = candidate if "/" in candidate else context.which(candidate)
         if path is None or not os.path.exists(path):
             continue
-        ran = context.run([path, "-I", "-c", VENV_PROBE], timeout_s=20)
+        ran = context.run([path, "-I", "-B", "-c", VENV_PROBE], timeout_s=20)
         if ran.exit_code == 0:
             return {"path": path, "version": ran.text().strip(), "venv": True}
-        bare = context.run([path, "-I", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"], timeout_s=20)
+        bare = context.run(
+            [path, "-I", "-B", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"], timeout_s=20
+        )
         if bare.exit_code == 0:
             return {"path": path, "version": bare.text().strip(), "venv": False}
     return None
