@@ -1,10 +1,8 @@
 """Healthy environments of real wheels are quiet: every condition that applies holds, and there is nothing to say."""
 
-import subprocess
-
 import pytest
 
-from tests.real.conftest import figure
+from tests.real.conftest import compile_modules, figure
 from tests.real.stacks import HEALTHY
 
 
@@ -43,8 +41,7 @@ def quiet(outcome, verdict):
 def test_plan_verify_and_apply_of_a_healthy_stack_have_nothing_to_say(site, stack, name):
     playbook = site.playbook(statement(stack(name), HEALTHY[name]))
     # An environment in use has its modules compiled; an installer leaves that to the first import.
-    interpreter = site.sandbox.home / name / "bin" / "python"
-    subprocess.run([interpreter, "-c", f"import {', '.join(HEALTHY[name].imports)}"], check=True, capture_output=True)
+    compile_modules(site.sandbox.home / name, *HEALTHY[name].imports)
     planned = quiet(site.plan(playbook), "held")
     assert (planned["outcome"], planned["predicted"], planned["details"]) == ("satisfied", [], [])
     assert quiet(site.verify(playbook), "held")["outcome"] == "held"
