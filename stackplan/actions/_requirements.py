@@ -3,16 +3,18 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from packaging.utils import canonicalize_name
 
 from stackplan.actions._sources import guarded
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.pep440 import InvalidRequirement, Requirement
+from stackplan.model.pep440 import InvalidRequirement, Requirement, requirement
 from stackplan.model.secret import Secret, Text, reveal, without_passwords
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FIELD_OF = {
     "-U": "upgrade: true",
     "--upgrade": "upgrade: true",
@@ -38,7 +40,7 @@ class Wanted:
 
     @property
     def requirement(self) -> Requirement | None:
-        return Requirement(reveal(self.text)) if self.name is not None else None
+        return requirement(reveal(self.text)) if self.name is not None else None
 
 
 def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ...]:
@@ -53,7 +55,7 @@ def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ..
             summary, remedy = fault
             wrong.append(Diagnosis(summary=summary, observed=shown, at=place, remedy=None if secret else remedy))
             continue
-        name = None if is_place(plain) else canonicalize_name(Requirement(plain).name)
+        name = None if is_place(plain) else canonicalize_name(requirement(plain).name)
         found.append(Wanted(Secret(plain) if secret else guarded(plain), shown, name))
     if wrong:
         raise Invalid(wrong)
@@ -83,11 +85,12 @@ def is_place(text: str) -> bool:
     return text.startswith(("/", "./", "../", "~/")) or "://" in text or text.endswith((".whl", ".tar.gz", ".zip"))
 
 
+@lru_cache(maxsize=8192)
 def _fault(text: str) -> tuple[str, str | None] | None:
     """Return what is wrong with a requirement and how to mend it, or None when nothing is."""
     if not text:
         return "an empty requirement", "remove it"
-    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+    if _CONTROL.search(text):
         return "a requirement holds a line break or another control character", "write one requirement an item"
     if text.startswith("-"):
         option = re.split(r"[= ]", text, maxsplit=1)[0]
@@ -106,11 +109,11 @@ def _fault(text: str) -> tuple[str, str | None] | None:
 def _unreadable(text: str) -> str | None:
     """Return why `text` is no requirement, or None when it is one."""
     try:
-        requirement = Requirement(text)
+        found = requirement(text)
     except InvalidRequirement as error:
         return str(error).splitlines()[0]
-    if requirement.url is not None and ":" not in requirement.url:
-        return f"{requirement.url} is not an address"
+    if found.url is not None and ":" not in found.url:
+        return f"{found.url} is not an address"
     return None
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stackplan.actions._apt_failures import explain_apt_failure, explain_simulation
 from stackplan.actions._apt_foretold import (
     AptRequest,
     foretell_packages,
@@ -121,6 +120,8 @@ class AptPackages(ActionKind):
         if hindered and (bringer := _brings_packages(facts)) is not None:
             return Unknown(f"{bringer}, and without it apt cannot do it")
         changes = simulation_changes(answer)
+        from stackplan.actions._apt_failures import explain_simulation  # noqa: PLC0415 - spared by whoever foretells nothing
+
         failures = explain_simulation(self.arguments, self.request, simulation, changes, held_packages(_dpkg(facts)))
         if failures:
             return Prediction(changes=(), answers={}, failures=failures)
@@ -130,6 +131,8 @@ class AptPackages(ActionKind):
         return tuple(self._conditions())
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
+        from stackplan.actions._apt_failures import explain_apt_failure  # noqa: PLC0415 - for failures alone
+
         return explain_apt_failure(evidence)
 
     def _prediction(self, facts: Facts, changes: dict[str, tuple[str | None, str | None]]) -> Prediction:

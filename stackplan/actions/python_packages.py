@@ -7,7 +7,6 @@ from stackplan.actions import _pip, _uv
 from stackplan.actions._failure import records_query
 from stackplan.actions._index_failures import unanswered
 from stackplan.actions._inputs import foreseen, input_queries
-from stackplan.actions._install_failures import explain_failure
 from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
 from stackplan.actions._invocation import Invocation, listing
 from stackplan.actions._outlook import Means, Outlook, outlook, question
@@ -182,7 +181,7 @@ class PythonPackages(ActionKind):
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         answer = evidence.before[self._installer_query()]
         node = installer_facts(answer) if isinstance(answer, Known) else None
-        return explain_failure(self.wishes, node, evidence)
+        return _explained(self.wishes, node, evidence)
 
     def _failures(self, expected: Outlook, means: Means, facts: Facts) -> tuple[Diagnosis, ...]:
         """Return why the installer would fail, in the words in which a run that failed so would be explained."""
@@ -205,7 +204,7 @@ class PythonPackages(ActionKind):
             output=refusal.output,
             reason=Reason.ACTION,
         )
-        found = explain_failure(self.wishes, means.node, evidence)
+        found = _explained(self.wishes, means.node, evidence)
         said = f"{means.installer.value} would fail: {refusal.reason}"
         return tuple(replace(it, step=None) for it in found) or (Diagnosis(summary=said, at=at),)
 
@@ -300,6 +299,12 @@ def _pip_line(wishes: Wishes, node: InstallerFacts, making: bool) -> tuple[Invoc
     made = (_pip.create(wishes, node),) if making else ()
     removed = (_pip.uninstall(wishes, node),) if wishes.remove and not making else ()
     return (*made, *removed, *((_pip.install(wishes, node),) if wishes.installs else ()))
+
+
+def _explained(wishes: Wishes, node: InstallerFacts | None, evidence: Evidence) -> tuple[Diagnosis, ...]:
+    from stackplan.actions._install_failures import explain_failure  # noqa: PLC0415 - many modules, for failures alone
+
+    return explain_failure(wishes, node, evidence)
 
 
 KIND = PythonPackages

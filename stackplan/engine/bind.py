@@ -186,15 +186,24 @@ def faults(playbook: Playbook, ready: Callable[[Arguments], bool]) -> tuple[Diag
     it can be told: only those arguments are read that are `ready`, in which nothing is left to be filled in.
     """
     wrong: list[Diagnosis] = []
-    _bind_all(tuple(it for it in _leaves(playbook.preconditions) if ready(it.arguments)), None, wrong)
+    _read_leaves(playbook.preconditions, ready, wrong)
     for step in playbook.steps:
         if step.skipped:
             continue
-        stated = _leaves((*step.preconditions, *step.postconditions))
-        _bind_all(tuple(it for it in stated if ready(it.arguments)), None, wrong)
+        _read_leaves((*step.preconditions, *step.postconditions), ready, wrong)
         if ready(step.action.arguments):
             _read_action(step, wrong)
     return tuple(wrong)
+
+
+def _read_leaves(conditions: tuple[Condition, ...], ready: Callable[[Arguments], bool], wrong: list[Diagnosis]) -> None:
+    """Read the arguments of those conditions that are `ready`; what is wrong with them goes to `wrong`."""
+    for condition in _leaves(conditions):
+        if ready(condition.arguments):
+            try:
+                _read_condition(condition)
+            except Invalid as error:
+                wrong.extend(error.diagnoses)
 
 
 def _leaves(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
@@ -291,7 +300,8 @@ def _read_action(step: Step, wrong: list[Diagnosis], secret: frozenset[str] = fr
         wrong.append(_no_kind("action", step.action.kind, ACTIONS.words(), step.action.at).in_step(step.id))
         return None
     try:
-        return read(found, replace(step.action.arguments, step_environment=step.environment, secret_paths=secret))
+        given = step.action.arguments
+        return read(found, Arguments(given.values, given.at, given.places, step.environment, secret))
     except Invalid as error:
         wrong.extend(diagnosis.in_step(step.id) for diagnosis in error.diagnoses)
         return None
@@ -314,10 +324,7 @@ def bind_condition(condition: Condition, user: str | None) -> BoundCondition:
     """Return one condition, as `user` states it, with its kind or its operands. Raise Invalid."""
     if condition.combination is not None:
         return _bind_combination(condition, user)
-    found = CONDITIONS.find(condition.kind)
-    if found is None or not issubclass(found, ConditionKind):
-        raise Invalid([_no_kind("condition", condition.kind, CONDITIONS.words(), condition.at)])
-    kind = read(found, condition.arguments)
+    kind = _read_condition(condition)
     return BoundCondition(
         condition=condition,
         kind=kind,
@@ -326,6 +333,14 @@ def bind_condition(condition: Condition, user: str | None) -> BoundCondition:
         recheck=condition.recheck or kind.recheck,
         queries=unique([query.asked_by(user) for query in kind.queries()]),
     )
+
+
+def _read_condition(condition: Condition) -> ConditionKind:
+    """Return the kind of a condition that is no combination, its arguments read. Raise Invalid."""
+    found = CONDITIONS.find(condition.kind)
+    if found is None or not issubclass(found, ConditionKind):
+        raise Invalid([_no_kind("condition", condition.kind, CONDITIONS.words(), condition.at)])
+    return read(found, condition.arguments)
 
 
 def _bind_combination(condition: Condition, user: str | None) -> BoundCondition:

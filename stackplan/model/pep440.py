@@ -6,6 +6,7 @@ no requirement.
 """
 
 import re
+from functools import lru_cache
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _Requirement
@@ -14,7 +15,15 @@ from packaging.specifiers import SpecifierSet as _SpecifierSet
 from packaging.version import InvalidVersion
 from packaging.version import Version as _Version
 
-__all__ = ["InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "Requirement", "SpecifierSet", "Version"]
+__all__ = [
+    "InvalidRequirement",
+    "InvalidSpecifier",
+    "InvalidVersion",
+    "Requirement",
+    "SpecifierSet",
+    "Version",
+    "requirement",
+]
 
 # The lowest limit that Python can be given is 640.
 _MOST_DIGITS = 600
@@ -51,3 +60,9 @@ class Requirement(_Requirement):
         if _TOO_LONG.search(requirement_string):
             raise InvalidRequirement(_WHY)
         super().__init__(requirement_string)
+
+
+@lru_cache(maxsize=8192)
+def requirement(text: str) -> Requirement:
+    """Return the requirement that a text is, read once; nobody may change it. Raise InvalidRequirement."""
+    return Requirement(text)

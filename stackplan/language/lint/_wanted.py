@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.location import Location
-from stackplan.model.pep440 import InvalidRequirement, InvalidVersion, Requirement, SpecifierSet, Version
+from stackplan.model.pep440 import InvalidRequirement, InvalidVersion, SpecifierSet, Version, requirement
 
 TORCH_FAMILY = frozenset({"torch", "torchvision", "torchaudio"})
 LABELLED = TORCH_FAMILY | {
@@ -89,7 +89,7 @@ def parsed(text: str) -> Parsed | None:
     if text.startswith(("/", ".", "~", "http:", "https:", "file:")) or (text.endswith(".whl") and " @ " not in text):
         return _of_wheel(text, text)
     try:
-        found = Requirement(text)
+        found = requirement(text)
     except InvalidRequirement:
         return None
     if found.url is not None:
