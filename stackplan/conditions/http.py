@@ -26,8 +26,8 @@ class Http(ConditionKind):
     certificates. A redirect is not followed: 302 is the status, and where it leads is shown. `json` maps JSON pointers
     (RFC 6901: `/models/0/id`; the empty pointer is the whole document) to matchers. A refused connection, a name that
     does not exist, a certificate that is not trusted and no whole answer in time are facts: the condition does not
-    hold. Unknown is what says nothing of the server: a resolver that does not answer, a body over 5 MB. A user and
-    password in the address are sent, and shown nowhere.
+    hold. Unknown is what says nothing of the server: a resolver that does not answer, a body over 5 MB, JSON that is
+    nested too deeply. A user and password in the address are sent, and shown nowhere.
     """
 
     recheck: ClassVar[Recheck] = Recheck.FINAL

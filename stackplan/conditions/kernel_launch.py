@@ -110,7 +110,11 @@ def _read_gpus(arguments: Arguments) -> tuple[int, ...] | None:
     if not texts or not all(text.isdigit() for text in texts):
         expected = "all, or indexes as nvidia-smi counts them, such as [0, 1]"
         raise arguments.invalid("gpus", "`gpus` names no GPUs", expected=expected)
-    return tuple(sorted({int(text) for text in texts}))
+    indexes = [int(text) for text in texts]
+    if twice := sorted({it for it in indexes if indexes.count(it) > 1}):
+        summary = f"`gpus` names GPU {', '.join(map(str, twice))} more than once"
+        raise arguments.invalid("gpus", summary, expected="each index once", remedy="leave the second one out")
+    return tuple(sorted(indexes))
 
 
 def _evidence(torch: Mapping[str, Plain]) -> str:

@@ -80,6 +80,7 @@ V = {"venv": "~/ml-env"}
         ("no_stale_caches", {"user": "ops"}, "neither `venv` nor `python` is given"),
         ("kernel_launch", {**V, "gpus": "first"}, "`gpus` names no GPUs"),
         ("kernel_launch", {**V, "gpus": []}, "`gpus` names no GPUs"),
+        ("kernel_launch", {**V, "gpus": [0, 1, 0, "1"]}, "`gpus` names GPU 0, 1 more than once"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused_with_a_place(kind, arguments, message):

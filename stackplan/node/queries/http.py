@@ -5,7 +5,7 @@ Asked with `{"url": …, "timeout_s": 10, "body": false, "pointers": ["/status"]
 (`status` is then null): connection refused, no such name, a certificate that is not trusted, no answer in time.
 `leads_to` is where a redirect leads; it is not followed. `body` is the text when it was asked for. `values` are what
 the JSON pointers (RFC 6901) lead to, as text, by pointer; a pointer that leads nowhere is missing. `body_fault` says
-that the body is larger than what is read of it, `json_fault` that it is no JSON.
+that the body is larger than what is read of it, or its JSON nested too deeply; `json_fault` that it is no JSON.
 
 Proxies of the node's environment are not used: the node itself is what asks. Certificates are checked against the
 node's own. A resolver that does not answer, or a shortage of the node's own, is no answer at all: ProbeFailed.
@@ -27,6 +27,7 @@ from typing import Any, Iterator
 from stackplan.node.context import CannotTell, Context, ProbeFailed
 
 BODY_LIMIT = 5_000_000
+_TOO_DEEP = "the body's JSON is nested too deeply to be read"
 _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EPERM)
 
 
@@ -132,10 +133,15 @@ def why(error: Exception, limit_s: float) -> str:
 def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:
     try:
         document = json.loads(raw.decode("utf-8"), parse_float=_Literal, parse_int=_Literal)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return {"json_fault": f"the body is no JSON: {error}"}
+    except RecursionError:
+        return {"body_fault": _TOO_DEEP}
     found = {pointer: resolve(document, pointer) for pointer in pointers}
-    return {"values": {pointer: text(value) for pointer, value in found.items() if value is not _NOTHING}}
+    try:
+        return {"values": {pointer: text(value) for pointer, value in found.items() if value is not _NOTHING}}
+    except RecursionError:
+        return {"body_fault": _TOO_DEEP}
 
 
 class _Literal(str):

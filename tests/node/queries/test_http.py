@@ -20,6 +20,7 @@ PAGES = {
     "/moved": (302, b"", {"Location": "https://login.a.example/"}),
     "/models": (200, b'{"data": [{"id": "llama", "cost": 0.10, "on": true, "a/b": null, "~": []}]}', {}),
     "/bytes": (200, b"\xff\xfe", {}),
+    "/deep": (200, b"[" * 10_000 + b"]" * 10_000, {}),
     "/large": (200, b"x" * 3000, {}),
 }
 
@@ -124,6 +125,12 @@ def test_a_body_that_is_no_json(ask):
     told = ask("/health", pointers=["/a"])
     assert told["json_fault"].startswith("the body is no JSON")
     assert told["values"] == {}
+
+
+def test_json_that_is_nested_too_deeply_is_not_said_to_be_none(ask):
+    told = ask("/deep", pointers=["/a", ""])
+    assert told["body_fault"] == "the body's JSON is nested too deeply to be read"
+    assert (told["values"], told["json_fault"]) == ({}, None)
 
 
 def test_no_more_is_read_than_the_limit(ask, monkeypatch):
