@@ -26,8 +26,9 @@ _TO_FILL_IN = """
 ## To fill in
 
 `OWNER/stackplan` and `REVISION` stand in this file, in the workflow and in `.pre-commit-config.yaml` for where
-stackplan comes from: the repository on GitHub in which you keep it (a fork or a copy), and a tag or commit of it. Until they are
-replaced neither the workflow nor the hook can run. `stackplan init DIR --source my-team/stackplan@v1.2` writes them.
+stackplan comes from: the repository on GitHub in which you keep it (a fork or a copy), and a tag or commit of it. Until
+they are replaced neither the workflow nor the hook can run; `stackplan init DIR --source my-team/stackplan@v1.2` writes
+them at once.
 """
 
 _SOURCE = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)@([A-Za-z0-9._/-]+)")

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from stackplan.engine.encoding import Malformed
-from stackplan.engine.json_text import format_of
+from stackplan.engine.json_text import BYTE_ORDER_MARK, format_of
 from stackplan.engine.saved_plan import SavedPlan, decode, encode, is_plan
 from stackplan.model.diagnosis import Diagnosis, Invalid
 
@@ -14,6 +14,15 @@ LARGEST_BYTES = 256 * 1024 * 1024
 _SNIFFED_BYTES = 64 * 1024
 _NO_PLACES = (("/", "dev"), ("/", "proc"), ("/", "sys"))
 """`/dev/stdout` is a link to whatever file standard output goes to, and a new file would take the link's place."""
+_OTHERS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    ("{".encode("utf-16-le"), "utf-16-le"),
+    ("{".encode("utf-16-be"), "utf-16-be"),
+)
+"""How a text begins that something other than stackplan has written, and in which encoding; the first that fits."""
 _AGAIN = "make a new one with `stackplan plan PLAYBOOK -o FILE`"
 
 
@@ -36,14 +45,24 @@ def _json_text(path: Path) -> str | None:
             return None
         with path.open("rb") as file:
             begins = file.read(_SNIFFED_BYTES)
-            if not begins.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+            text = _decoded(begins)
+            if not text.lstrip(BYTE_ORDER_MARK).lstrip().startswith("{"):
                 return None
-            if is_plan(begins.decode("utf-8", "replace")):
-                return begins.decode("utf-8", "replace")
+            if is_plan(text):
+                return text
             rest = file.read(LARGEST_BYTES) if len(begins) == _SNIFFED_BYTES else b""
     except (OSError, ValueError):
         return None
-    return (begins + rest).decode("utf-8", "replace")
+    return _decoded(begins + rest)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode(_other_encoding(data) or "utf-8", "replace")
+
+
+def _other_encoding(data: bytes) -> str | None:
+    """Return the encoding of a text that is not UTF-8 by its first bytes; None where nothing speaks of another one."""
+    return next((name for begins, name in _OTHERS if data.startswith(begins)), None)
 
 
 def read_plan(path: Path) -> SavedPlan:
@@ -55,6 +74,8 @@ def read_plan(path: Path) -> SavedPlan:
         raise Invalid([_unusable(path, getattr(error, "strerror", None) or str(error))]) from error
     if len(data) > LARGEST_BYTES:
         raise Invalid([_unusable(path, f"it is larger than {LARGEST_BYTES} bytes")])
+    if (encoding := _other_encoding(data)) is not None:
+        raise Invalid([_written_anew(path, encoding)])
     try:
         return decode(data.decode("utf-8"))
     except (Malformed, UnicodeDecodeError) as error:
@@ -64,6 +85,15 @@ def read_plan(path: Path) -> SavedPlan:
 def _unusable(path: Path, why: str) -> Diagnosis:
     expected = "a plan as `stackplan plan -o` wrote it"
     return Diagnosis(summary=f"the plan {path} cannot be used", expected=expected, observed=why, remedy=_AGAIN)
+
+
+def _written_anew(path: Path, encoding: str) -> Diagnosis:
+    return Diagnosis(
+        summary=f"the plan {path} cannot be used: it is a text in {encoding[:6].upper()}",
+        expected="the plan in UTF-8, byte for byte as `stackplan plan -o` wrote it",
+        observed="something has written it anew (an editor, or PowerShell's `>`)",
+        remedy=f"copy the file itself, or {_AGAIN}",
+    )
 
 
 def check_place(path: Path) -> None:

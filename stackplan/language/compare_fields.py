@@ -6,6 +6,7 @@ by default: its schema only makes the comparison quieter. `"x-weaker"` says of a
 field is not written.
 """
 
+import posixpath
 import re
 from collections.abc import Mapping
 
@@ -20,6 +21,7 @@ from stackplan.model.quantity import duration_s
 _SHARED = re.compile(r"#/\$defs/values/\$defs/(\w+)")
 _STATING = frozenset({"version", "matcher"})
 """Types that ask for something by what they are: one more of them asks for more."""
+_SAME_PLACE = "another name of the same place, unless a link is in the way"
 _VALUES = frozenset({"size", "texts", "version", "integer", "matcher"})
 
 
@@ -49,8 +51,15 @@ def _asking(owner: Shape | None, key: str, before: Value, after: Value) -> Rulin
     # A path that need not be given asks for something: dropping it asks for less.
     optional = name == "path" and not _is_required(owner, key)
     if names_subject(owner, key) and not (optional and after is None):
-        return Effect.NOTE, "asks about something else now"
+        return Effect.NOTE, _SAME_PLACE if _may_be_one(before, after) else "asks about something else now"
     return None
+
+
+def _may_be_one(before: Value, after: Value) -> bool:
+    """Return whether two paths lead to one place, as far as can be told without a node: where no link is in the way."""
+    if not isinstance(before, str) or not isinstance(after, str) or not (before + after).count("/"):
+        return False
+    return ".." in f"{before}/{after}".split("/") and posixpath.normpath(before) == posixpath.normpath(after)
 
 
 def says_the_same(owner: Shape | None, key: str, before: Value, after: Value) -> bool:

@@ -23,6 +23,7 @@ from stackplan.model.playbook import Action, Playbook, SecretSource, Step, Varia
 from stackplan.model.secret import masked
 
 _CONTENT = "content"
+_ENVIRONMENT = "venv"
 
 
 @dataclass
@@ -91,6 +92,7 @@ class Filling:
 
     def _arguments(self, found: Arguments, shape: Shape | None) -> Arguments:
         values = {key: self.value(value, found.place(key)) for key, value in found.values.items()}
+        values = {key: folder(value) if key == _ENVIRONMENT else value for key, value in values.items()}
         for key, value in found.values.items():
             about = shape.properties.get(key) if shape else None
             if about is not None and about.file and isinstance(value, str):
@@ -162,6 +164,17 @@ def written(value: Value) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(written(item) for item in value) + "]"
     return "" if value is None else str(value)
+
+
+def folder(value: Value) -> Value:
+    """Return the name of a folder without what adds nothing to it: a slash at its end, a second one, `/./`.
+
+    `..` stays: where a link is in the way, it leads elsewhere.
+    """
+    if not isinstance(value, str) or holds_template(value):
+        return value
+    parts = [part for index, part in enumerate(value.split("/")) if part not in ("", ".") or (index == 0 and part)]
+    return ("/" if value.startswith("/") else "") + "/".join(parts)
 
 
 def essence(value: Value) -> object:

@@ -366,3 +366,13 @@ def test_no_path_of_a_plan_is_written_to(stackplan, plan_file, project):
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     assert apply(stackplan, plan_file).returncode == 0
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_plan_that_was_written_anew_in_another_encoding_is_named_for_it(stackplan, plan_file, home, encoding):
+    plan_file.write_bytes(plan_file.read_text("utf-8").encode(encoding))
+    ended = stackplan("apply", str(plan_file), "--yes")
+    assert ended.returncode == 2
+    assert f"the plan {plan_file} cannot be used: it is a text in {encoding[:6].upper()}" in ended.stderr
+    assert "copy the file itself" in " ".join(ended.stderr.split())
+    assert not (home / "motd").exists()

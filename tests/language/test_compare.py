@@ -413,3 +413,26 @@ def test_every_kind_says_only_what_a_rule_understands():
     for path in folder().glob("conditions/*.json"):
         for about in json.loads(path.read_text("utf-8"))["properties"].values():
             assert about.get("x-weaker") in {None, "lower", "higher", "fewer", "more", "other", "never"}
+
+
+@pytest.mark.parametrize("name", ["~/ml-env/", "~//ml-env", "~/./ml-env", "~/ml-env/."])
+def test_two_spellings_of_one_environment_are_no_difference(compared, name):
+    old = STEP % "torch: {venv: ~/ml-env, cuda: 13.0}"
+    assert not compared(old, old.replace("~/ml-env", name)).differs
+
+
+@pytest.mark.parametrize("name", ["~/x/../ml-env", "~/ml-env/../ml-env/"])
+def test_a_way_back_may_lead_elsewhere_where_a_link_is_in_the_way(effect, name):
+    found = effect("torch: {venv: ~/ml-env, cuda: 13.0}", f"torch: {{venv: {name}, cuda: 13.0}}")
+    assert found == [("venv", Effect.NOTE, "another name of the same place, unless a link is in the way")]
+
+
+def test_another_environment_is_another_one(effect):
+    ((_, kind, why),) = effect("torch: {venv: /a, cuda: 13.0}", "torch: {venv: /a/../b, cuda: 13.0}")
+    assert (kind, why) == (Effect.NOTE, "asks about something else now")
+
+
+def test_of_another_file_one_condition_went_and_one_came(compared):
+    comparison = compared(STEP % "file: {path: /a, mode: '0644'}", STEP % "file: {path: /b, mode: '0644'}")
+    (step,) = comparison.steps
+    assert [(it.turn, it.fields) for it in step.conditions] == [(Turn.ADDED, ()), (Turn.REMOVED, ())]
