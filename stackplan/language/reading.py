@@ -270,22 +270,30 @@ def value_of(tree: Read) -> Value:
 def arguments(tree: YamlMapping) -> Arguments:
     """Return a mapping that was read as arguments, every part with its place."""
     places: dict[Path, Location] = {}
-    _collect(tree, (), places)
-    values = {key.text: value_of(value) for key, value in tree.entries}
-    return Arguments(values, tree.at, places)
+    return Arguments(_placed(tree, (), places), tree.at, places)
 
 
-def _collect(tree: Read, path: Path, places: dict[Path, Location]) -> None:
+def _placed(tree: YamlMapping, path: Path, places: dict[Path, Location]) -> dict[str, Value]:
+    """Return a mapping as `value_of` does, and note the place of each of its parts."""
+    found = {}
+    for key, value in tree.entries:
+        inner = (*path, key.text)
+        places[inner] = value.at
+        found[key.text] = _placed_value(value, inner, places)
+    return found
+
+
+def _placed_value(tree: Read, path: Path, places: dict[Path, Location]) -> Value:
     if isinstance(tree, YamlMapping):
-        for key, value in tree.entries:
-            inner = (*path, key.text)
-            places[inner] = value.at
-            _collect(value, inner, places)
-    elif isinstance(tree, YamlSequence):
+        return _placed(tree, path, places)
+    if isinstance(tree, YamlSequence):
+        items = []
         for index, item in enumerate(tree.items):
             inner = (*path, index)
             places[inner] = item.at
-            _collect(item, inner, places)
+            items.append(_placed_value(item, inner, places))
+        return tuple(items)
+    return tree.text if isinstance(tree, YamlScalar) else tree.value
 
 
 def tree_of(value: Value, at: Location, places: Mapping[Path, Location], path: Path = ()) -> Read:

@@ -242,18 +242,25 @@ def faults(read: YamlMapping) -> list[Diagnosis]:
 
 def template_faults(read: Read) -> list[Diagnosis]:
     """Return a diagnosis for each text in a tree that holds a template which cannot be read."""
+    found: list[Diagnosis] = []
+    _note_template_faults(read, found)
+    return found
+
+
+def _note_template_faults(read: Read, found: list[Diagnosis]) -> None:
     if isinstance(read, YamlMapping):
-        return [fault for _, value in read.entries for fault in template_faults(value)]
-    if isinstance(read, tree.YamlSequence):
-        return [fault for item in read.items for fault in template_faults(item)]
-    text = read.text if isinstance(read, tree.YamlScalar) else read.value
-    if not isinstance(text, str) or not holds_template(text):
-        return []
-    try:
-        names(text)
-    except BadTemplate as error:
-        return [Diagnosis(summary=error.summary, at=read.at, remedy=error.remedy)]
-    return []
+        for _, value in read.entries:
+            _note_template_faults(value, found)
+    elif isinstance(read, tree.YamlSequence):
+        for item in read.items:
+            _note_template_faults(item, found)
+    else:
+        text = read.text if isinstance(read, tree.YamlScalar) else read.value
+        if isinstance(text, str) and holds_template(text):
+            try:
+                names(text)
+            except BadTemplate as error:
+                found.append(Diagnosis(summary=error.summary, at=read.at, remedy=error.remedy))
 
 
 def of(read: YamlMapping, origin: str) -> dict[str, Variable]:
@@ -320,10 +327,9 @@ def used_names(playbook: Playbook) -> frozenset[str]:
             used |= condition(step.when).names
     for it in conditions:
         values += _condition_values(it)
-    for text in _texts(values):
-        if holds_template(text):
-            used |= names(text)
-    return frozenset(used)
+    templates: set[str] = set()
+    _note_templates(values, templates)
+    return frozenset(used.union(*map(names, templates)))
 
 
 def _condition_values(found: Condition) -> list[object]:
@@ -331,15 +337,16 @@ def _condition_values(found: Condition) -> list[object]:
     return [found.arguments.values, found.name, found.message, *inner]
 
 
-def _texts(value: object) -> Iterable[str]:
+def _note_templates(value: object, found: set[str]) -> None:
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
+        if holds_template(value):
+            found.add(value)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _texts(item)
+            _note_templates(item, found)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _note_templates(item, found)
 
 
 def _revealed(value: Value) -> object:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-_OPERATORS = (";;&", "&&", "||", ";;", ";&", "|&", "|", ";", "&", "\n", "(", ")")
+_OPERATOR = re.compile(r";;&|&&|\|\||;;|;&|\|&|[|;&\n()]")
 _REDIRECTIONS = re.compile(r"(?:\d*|&|\{\w+\})(?:>>|>\||>&|<&|<>|>|<<<|<<-|<<|<)|&>>|&>")
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|\{|\}|!|\[\[)(?=[\s;&|()<>]|$)"
@@ -51,7 +51,8 @@ class Scanner:
             self.at, self.behind_heredocs = max(self.at, self.behind_heredocs), None
 
     def operator_ahead(self) -> str:
-        return next((it for it in _OPERATORS if self.text.startswith(it, self.at)), "")
+        match = _OPERATOR.match(self.text, self.at)
+        return match[0] if match else ""
 
     def word_ahead(self) -> str:
         match = _RESERVED.match(self.text, self.at)
