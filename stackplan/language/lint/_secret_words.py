@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from stackplan.language.lint._secrets import in_clear, is_secret_name, named
-from stackplan.language.lint._settings import of_command
 from stackplan.language.lint._shell import Command
 
 _LOGIN = {
@@ -40,10 +39,10 @@ _LONGEST_NAME = 60
 
 
 def of_words(command: Command, before: Command | None) -> Iterator[str]:
-    """Yield the names of what stands in clear in a command; `before` is the command that is piped into it."""
-    for name, value in of_command(command):
-        if is_secret_name(name) and in_clear(value):
-            yield name
+    """Yield the names of what stands in clear in a command, less the variables that it sets.
+
+    `before` is the command that is piped into it.
+    """
     yield from _options(command)
     if command.program not in _SEARCHING:
         for word in command.words[1:]:

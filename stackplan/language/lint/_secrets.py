@@ -19,6 +19,11 @@ TOKEN = re.compile(
     r"(?<![A-Za-z0-9_])(?:" + "|".join(f"(?P<k{at}>{it})" for at, it in enumerate(_TOKENS.values())) + ")"
 )
 _NAMES = tuple(_TOKENS)
+MARKS = (
+    "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "nvapi-", "AKIA", "ASIA", "xox", "pypi-",
+    "sk-", "PRIVATE KEY", "@", "uthorization", "login",
+)  # fmt: skip
+"""One of them stands in every line in which `in_line` finds something."""
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\"{}<>]*:(?P<secret>[^\s/@'\"{}$<>`]+)@")
 _HEADER = re.compile(
     r"authorization[\"']?\s*[:=,]?\s*[\"']?(?:bearer|basic|token|apikey)\s+(?P<secret>[A-Za-z0-9+/=._~:-]+)",
@@ -74,8 +79,7 @@ def in_clear(value: str, *, shortest: int = SHORTEST) -> bool:
 
 def in_line(line: str) -> Iterator[tuple[str, int]]:
     """Yield what of a line is a secret by its form, wherever it stands, with its column from 0."""
-    if "_" in line or "-" in line or "AKIA" in line or "ASIA" in line:
-        yield from ((f"{kind(match)} stands here", match.start()) for match in TOKEN.finditer(line))
+    yield from ((f"{kind(match)} stands here", match.start()) for match in TOKEN.finditer(line))
     if "://" in line and "@" in line and (found := PASSWORD.search(line)) and in_clear(found["secret"], shortest=2):
         yield "a password stands in this address", found.start("secret")
     if "uthorization" in line and (found := _HEADER.search(line)) and in_clear(found["secret"]):

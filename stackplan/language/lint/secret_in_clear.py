@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from stackplan.language.lint import _secret_words, _secrets
+from stackplan.language.lint import _secret_words, _secrets, _settings
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
@@ -28,8 +28,10 @@ def _by_form(subject: Subject) -> Iterator[_Found]:
     """Yield what is a secret by its form, in every line of every file."""
     for path, lines in subject.sources.items():
         steps = sorted((it.at.line, str(it.id)) for it in subject.written.steps if it.at.path == path)
-        for number, line in enumerate(lines, 1):
-            if len(line) < _LONGEST_LINE:
+        whole = "\n".join(lines)
+        marks = tuple(it for it in _secrets.MARKS if it in whole)
+        for number, line in enumerate(lines, 1) if marks else ():
+            if len(line) < _LONGEST_LINE and any(it in line for it in marks):
                 for summary, column in _secrets.in_line(line):
                     step = bisect_right(steps, number, key=lambda pair: pair[0])
                     yield summary, Location(path, number, column + 1), steps[step - 1][1] if step else None
@@ -62,7 +64,9 @@ def _in_steps(subject: Subject) -> Iterator[_Found]:
 
 def _in_conditions(subject: Subject) -> Iterator[_Found]:
     for commands, statement, step in subject.asked:
-        for _, name in _told(commands):
+        pairs = [pair for it in commands for pair in _settings.of_command(it)]
+        named = [name for name, value in pairs if _secrets.is_secret_name(name) and _secrets.in_clear(value)]
+        for name in (*named, *(name for _, name in _told(commands))):
             yield f"the value of `{name}` stands here", statement.at, None if step is None else step.id
 
 
