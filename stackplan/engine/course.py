@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from stackplan.engine.bind import AnyStep, BoundCondition, BoundStep, SkippedStep, unique
 from stackplan.engine.forecast import at_rest, foresee
 from stackplan.engine.foresight import Breach, no_longer
 from stackplan.engine.outlook import Outlook
+from stackplan.engine.snapshot_outlook import room_notes, room_queries
 from stackplan.engine.standing import Standing
 from stackplan.engine.wording import regression_text
 from stackplan.model.facts import Query
@@ -52,7 +54,8 @@ class Course:
         for step in ahead:
             resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook, self.standing, earlier)
             wanted = isinstance(step, BoundStep) and self.standing.failing is None
-            found.append(self._forecasts(step) if isinstance(step, BoundStep) and wanted else ())
+            dry = self._forecasts(step) if isinstance(step, BoundStep) and wanted else ()
+            found.append(dry if resting or not isinstance(step, BoundStep) else (*dry, *self._rooms(step)))
             if not resting:
                 break
             earlier += [step] if isinstance(step, BoundStep) else []
@@ -61,6 +64,17 @@ class Course:
     @property
     def _earlier(self) -> list[BoundStep]:
         return [plan.step for plan in self.plans if isinstance(plan.step, BoundStep)]
+
+    def _rooms(self, step: BoundStep) -> tuple[Query, ...]:
+        return self.outlook.recall_now("rooms", step, partial(room_queries, step))
+
+    def _with_room(self, step: BoundStep, report: StepReport) -> StepReport:
+        """Return the report with what its snapshots take, unless an earlier step that may act has told it."""
+        if not self._rooms(step) or report.outcome is StepOutcome.SATISFIED or self.standing.failing is not None:
+            return report
+        before = [it.step for it in self.plans if it.report.outcome is not StepOutcome.SATISFIED]
+        told = {query for it in before if isinstance(it, BoundStep) for query in self._rooms(it)}
+        return replace(report, diagnoses=(*report.diagnoses, *room_notes(step, self.outlook.now, told)))
 
     def _forecasts(self, step: BoundStep) -> tuple[Query, ...]:
         return self.outlook.recall("forecasts", step, step.forecasts)
@@ -82,7 +96,7 @@ class Course:
         return Course(
             outlook=outlook,
             standing=replace(forecast.standing, quiet_from=len(earlier)) if acts else forecast.standing,
-            plans=(*self.plans, StepPlan(step, forecast.report, queries)),
+            plans=(*self.plans, StepPlan(step, self._with_room(step, forecast.report), queries)),
             costly=(*self.costly, *_costly(len(self.plans), step, outlook)),
         )
 

@@ -19,7 +19,7 @@ from stackplan.model.quantity import size_text
 from stackplan.model.written import Written
 
 _RELEASE_S = 600.0
-_REMEDY = (
+NO_ROOM = (
     "Make room there, or remove old snapshots: `stackplan rollback` uses one up, and of each thing three are kept."
 )
 
@@ -108,7 +108,7 @@ def protect(step: BoundStep, facts: Facts, run: str, inquiry: Inquiry) -> Protec
             return CannotAct(f"it could not be found out whether there is room for a snapshot of {thing.path}: {why}")
         found.append(answer.value)
     if (lack := lacking(found)) is not None:
-        return CannotAct(f"there is no room for a snapshot of {', '.join(it.path for it in things)}: {lack}", _REMEDY)
+        return CannotAct(f"there is no room for a snapshot of {', '.join(it.path for it in things)}: {lack}", NO_ROOM)
     paths = tuple(str(it["path"]) for it in found)
     return Protection(run=run, step=step.id, things=things, paths=paths, state=str(found[0]["state"]))
 
@@ -150,7 +150,7 @@ def shortage(steps: Collection[BoundStep], facts: Facts, run: str, inquiry: Inqu
         found.append(answer.value)
         if (lack := lacking(found)) is not None:
             path = answer.value["path"]
-            return Shortage(step, CannotAct(f"there is no room for a snapshot of {path}: {lack}", _REMEDY))
+            return Shortage(step, CannotAct(f"there is no room for a snapshot of {path}: {lack}", NO_ROOM))
     return None
 
 
@@ -179,6 +179,11 @@ def lacking(found: Collection[Mapping[str, Plain]]) -> str | None:
         if room.free_files is not None and room.needed_files > room.free_files:
             return f"{room.needed_files} files are to be made in {room.place}, there is room for {room.free_files}"
     return None
+
+
+def rooms_needed(told: Mapping[str, Plain]) -> tuple[tuple[str, str], ...]:
+    """Return, of an answer of `snapshot_room`, in which places how much is needed."""
+    return tuple((str(it["place"]), size_text(_number(it["needed_bytes"]))) for it in _mappings(told.get("rooms")))
 
 
 def room_query(run: str, thing: Written) -> Query:
