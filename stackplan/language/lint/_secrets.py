@@ -48,7 +48,7 @@ _NAMED = re.compile(
 _MASKED = re.compile(
     rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{_NAME}[\"']?\s*[=:]|--{_NAME})\s*[\"']?|"
     r"\s(?:-[A-Za-z]*[uU]|--user|--proxy-user|--[a-z-]*creds)[=\s]?\s*[\"']?[^\s:\"'-][^\s:\"']*:|"
-    r"(?:login|sshpass|mysql\w*|mariadb|redis-cli|ipmitool)\b.*?\s-[paPw]\s*[\"']?)"
+    r"(?:login|sshpass|mysql\w*|mariadb|redis-cli|ipmitool)\b.{0,200}?\s-[paPw]\s*[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )

@@ -17,7 +17,9 @@ DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
 _IN_LINE = re.compile(r"(?:^|(?<=[\s\"']))(?P<name>[A-Za-z_]\w*)\+?=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']*)")
 _MAPPED = re.compile(r"\s*(?:- )?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*:\s+(?P<value>\S.*)")
-_LISTED = re.compile(r"(?m)^\s*-?\s*name:\s*[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*\n\s*value:\s*(?P<value>\S.*)")
+_LISTED = re.compile(
+    r"(?m)^[ \t]*(?:-[ \t]+)?name:[ \t]*[\"']?(?P<name>[A-Za-z_]\w*)[\"']?[ \t]*\n[ \t]*value:[ \t]*(?P<value>\S.*)"
+)
 _SET = re.compile(r"\s*(?:setenv|set -gx|set -Ux|PassEnvironment) (?P<name>[A-Za-z_]\w*)\s+(?P<value>.+)")
 _PYTHON = re.compile(
     r"(?:environ\[|environ\.setdefault\(|putenv\()\s*[\"'](?P<name>\w+)[\"']\s*[\],]\s*=?\s*(?P<value>\S.*)"

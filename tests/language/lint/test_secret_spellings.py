@@ -1,6 +1,11 @@
 """Secrets in scripts and files, and variables that are set: every way in which people write them."""
 
+import time
+
 import pytest
+
+from stackplan.language.lint import _secrets
+from stackplan.language.lint._settings import in_text
 
 TOKEN = "hf_" + "aB3" * 12
 SECRET = "vars: {hf_token: {secret: true, env: HF_TOKEN}}"
@@ -263,3 +268,14 @@ def test_no_finding_shows_what_it_found(review, script):
     found = review(steps).findings
     assert "SP190" in {it.code for it in found}
     assert "hunter22" not in repr(found)
+
+
+@pytest.mark.parametrize("piece", ["\n", " ", "a", "a_", "-a", "A=", "login ", "authorization ", "token: ", "name:\n"])
+def test_no_text_takes_long_to_read(piece):
+    text = "value: " + piece * (19_000 // len(piece))
+    began = time.process_time()
+    list(in_text(text))
+    list(_secrets.named(text))
+    list(_secrets.in_line(text))
+    _secrets.masked(text)
+    assert time.process_time() - began < 3
