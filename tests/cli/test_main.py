@@ -37,6 +37,24 @@ def test_lint_speaks_to_no_node_and_loads_nothing_that_could(environment, projec
     assert not found & {"paramiko", "fabric", "jsonschema"}
 
 
+NAMES = """stackplan: 1
+nodes: all
+vars: {path: /etc/hosts, wanted: true}
+steps:
+  - id: one
+    when: wanted
+    run: {script: "cat {{ path }}"}
+    postconditions: [{file: {path: "{{ path }}"}}]
+"""
+
+
+def test_templates_that_name_variables_need_no_jinja(environment, project):
+    (project / "p.yaml").write_text(NAMES)
+    assert not loaded(environment, "lint", str(project / "p.yaml")) & {"jinja2", "email", "rich"}
+    (project / "p.yaml").write_text(NAMES.replace("when: wanted", "when: not wanted"))
+    assert "jinja2" in loaded(environment, "lint", str(project / "p.yaml"))
+
+
 def test_the_measure_of_imports_would_notice(environment):
     assert "rich" in loaded(environment, "explain", "nvcc")
 
