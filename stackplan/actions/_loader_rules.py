@@ -10,9 +10,9 @@ _LOADED = (Reason.POSTCONDITION, Reason.REGRESSION, Reason.NO_OP)
 # Of these libraries the number behind `.so` is that of the CUDA release.
 _MISSING = re.compile(
     r"(?P<library>lib(?:cudart|nvrtc|cublas|cublasLt)\.so\.(?P<major>\d+))"
-    r"(?=:? cannot open shared object|[^;]*?found nowhere)"
+    r"(?=:? cannot open shared object|[^;]*?found nowhere|[^;()]* nowhere to be found)"
 )
-_NEEDING = re.compile(r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs [^;]*?found nowhere")
+_NEEDING = re.compile(r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs [^;]*?nowhere")
 # `cuda_coherent`: what an upgrade left behind, or a toolkit of the node, has the library.
 _FOUND = re.compile(
     r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs (?P<libraries>"

@@ -15,6 +15,7 @@ COHERENT = (
     "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 (found nowhere) in sgl_kernel/sm90/common_ops.abi3.so; "
     "torchcodec 0.17.0+cu128 is labelled for another CUDA"
 )
+IN_PART = "sgl-kernel 0.3.21 needs libcublas.so.12, libnvrtc.so.12 (libnvrtc.so.12 nowhere to be found) in ops.abi3.so"
 LEFT_OVER = (
     "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 (found in nvidia/cublas/lib, nvidia/cuda_runtime/lib) in "
     "sgl_kernel/sm90/common_ops.abi3.so"
@@ -27,6 +28,7 @@ OLD_DRIVER = "torch sees no GPU: RuntimeError: The NVIDIA driver on your system 
 SEEN = [
     (NVRTC, "SP251", "sgl-kernel needs libnvrtc.so.12, a library of CUDA 12", "sgl-kernel==VERSION+cu130 at 38:7"),
     (COHERENT, "SP251", "sgl-kernel 0.3.21 needs libcublas.so.12", "sgl-kernel==VERSION+cu130"),
+    (IN_PART, "SP251", "sgl-kernel 0.3.21 needs libnvrtc.so.12, a library of CUDA 12, and nothing", "VERSION+cu130"),
     (SYMBOL, "SP252", "flash_attn_2_cuda.so misses _ZN3c104cuda9SetDeviceEi", "from a wheel for the torch"),
     (NO_IMAGE, "SP253", "no code for a GPU of compute capability 12.0", "sm_120 at 38:7"),
     ("torch sees no GPU: RuntimeError: Error 802: system not yet initialized", "SP254", "not up", "fabricmanager"),
