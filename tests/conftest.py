@@ -7,6 +7,12 @@ import pytest
 from tests import command_line
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Have half as many workers again as there are processors: a test that waits for a daemon lets another one run."""
+    return max(2, len(os.sched_getaffinity(0)) * 3 // 2)
+
+
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory):
     """A folder that is the same one in every worker; what is made in it is made under a lock (`tests.shared`)."""
