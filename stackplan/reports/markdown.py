@@ -18,6 +18,7 @@ from stackplan.reports.count import counted
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.overridden_text import TITLE, overridden
 from stackplan.reports.paint import Paint
+from stackplan.reports.plan_groups import ENOUGH, Group, by_work
 from stackplan.reports.safe import cut_note
 from stackplan.reports.wording import (
     NODE_WORDS,
@@ -29,8 +30,6 @@ from stackplan.reports.wording import (
     outcome_word,
     step_mark,
 )
-
-Group = tuple[tuple[str, ...], NodeReport]
 
 LIMIT = 40_000
 """Characters; a comparison takes 24,000, so that both go into one comment of GitHub (65,536)."""
@@ -67,7 +66,7 @@ _SIGNS = {NodeOutcome.OK: "✔", NodeOutcome.PENDING: "~", NodeOutcome.SKIPPED: 
 def render(report: Report) -> str:
     """Return the report as markdown of at most 40,000 characters that ends in a line break."""
     page = Page(LIMIT)
-    groups = grouped(report.nodes)
+    groups = _groups(report)
     left: list[str] = []
     page.add(_headline(report))
     left += _add_contrasts(page, report)
@@ -115,6 +114,12 @@ def _add_remarks(page: Page, report: Report) -> list[str]:
     rows = [[cell(name, 60), cell(value, 80), cell(origin, 80)] for name, value, origin in overridden(report)]
     missed = page.add_rows([TITLE, "", ""], rows, TABLE_SHARE // 4) if rows else 0
     return left + ([counted(missed, "variable")] if missed else [])
+
+
+def _groups(report: Report) -> list[Group]:
+    """Return the nodes in groups: of a plan with very many of them, by what would be done."""
+    groups = grouped(report.nodes)
+    return by_work(report.nodes) if report.command == "plan" and len(groups) > ENOUGH else groups
 
 
 def grouped(nodes: Iterable[NodeReport]) -> list[Group]:

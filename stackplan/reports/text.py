@@ -1,6 +1,7 @@
 """A report as text for people: its nodes, alike ones together, and a last line that counts; pure.
 
-Of very many nodes a table tells how each ended, and only those that stopped are told in detail.
+Of very many nodes a table tells how each ended, and only those that stopped are told in detail. A plan of very many
+nodes tells all the same what would be done.
 """
 
 from collections import Counter
@@ -9,21 +10,20 @@ from dataclasses import replace
 from stackplan.model.outcome import NodeOutcome, StepOutcome
 from stackplan.model.report import NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
-from stackplan.reports import node_text
+from stackplan.reports import node_text, plan_text
 from stackplan.reports.condition_text import diagnosis_lines
 from stackplan.reports.contrast_text import contrast_lines
 from stackplan.reports.count import counted
 from stackplan.reports.layout import beside, hanging, padded, usable, wrapped
 from stackplan.reports.overridden_text import overridden_lines
 from stackplan.reports.paint import Paint, Style
+from stackplan.reports.plan_groups import Group
 from stackplan.reports.safe import cut_note, safe
 from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, node_word
 
 GROUPS_IN_FULL = 8
 DETAILS = 10
 ROWS = 20
-
-Group = tuple[tuple[str, ...], NodeReport]
 
 
 def render(report: Report, *, width: int, colour: bool) -> str:
@@ -40,17 +40,25 @@ def render(report: Report, *, width: int, colour: bool) -> str:
         lines += [*told, ""]
     if len(groups) > GROUPS_IN_FULL:
         lines += [*_table(groups, report.command, width, paint), ""]
-        groups, left = _worth_details(groups)
+    if len(groups) > GROUPS_IN_FULL and report.command == "plan":
+        lines += plan_text.render(report.nodes, width, paint)
     else:
-        left = 0
-    for alike, node in groups:
-        lines += [*node_text.render(alike, node, width, paint), ""]
-    if left:
-        lines += [f"… and {counted(left, 'node')} more that did not end well; the JSON report has them all.", ""]
+        lines += _in_full(groups, width, paint)
     if (note := cut_note("\n".join(lines), report.run)) is not None:
         lines += [*wrapped(note, width), ""]
     lines += _last_lines(report, width, paint)
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _in_full(groups: list[Group], width: int, paint: Paint) -> list[str]:
+    """Return all that is known of each group; of very many groups only of those that did not end well."""
+    groups, left = _worth_details(groups) if len(groups) > GROUPS_IN_FULL else (groups, 0)
+    lines: list[str] = []
+    for alike, node in groups:
+        lines += [*node_text.render(alike, node, width, paint), ""]
+    if left:
+        lines += [f"… and {counted(left, 'node')} more that did not end well; the JSON report has them all.", ""]
+    return lines
 
 
 def _alike(nodes: tuple[NodeReport, ...], width: int) -> list[Group]:

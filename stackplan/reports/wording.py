@@ -213,16 +213,20 @@ def condition_text(condition: ConditionReport) -> str:
 def change_text(change: Change) -> str:
     """Return a change as `torch 2.10.0+cu128 → 2.11.0+cu130`; the kind is named unless it is a package."""
     kind = "" if change.kind == "package" else f"{safe(change.kind, 60)} "
-    name = safe(change.name, 200)
+    return f"{kind}{safe(change.name, 200)} {change_ends(change)}"
+
+
+def change_ends(change: Change) -> str:
+    """Return what becomes of the thing that changes, without its name: `2.10.0+cu128 → 2.11.0+cu130`."""
     if change.before is None and change.after is None:
-        return f"{kind}{name} rewritten"
+        return "rewritten"
     if change.before is None:
-        return f"{kind}{name} {safe(change.after or '', VALUE)} (new)"
+        return f"{safe(change.after or '', VALUE)} (new)"
     if change.after is None:
-        return f"{kind}{name} {safe(change.before, VALUE)} removed"
+        return f"{safe(change.before, VALUE)} removed"
     if change.before == change.after:
-        return f"{kind}{name} {safe(change.after, VALUE)} (written again)"
-    return f"{kind}{name} {safe(change.before, VALUE)} → {safe(change.after, VALUE)}"
+        return f"{safe(change.after, VALUE)} (written again)"
+    return f"{safe(change.before, VALUE)} → {safe(change.after, VALUE)}"
 
 
 _OK_WORDS = {"plan": "nothing to do", "verify": "everything holds", "rollback": "put back and proven"}

@@ -113,7 +113,8 @@ def _distinct(count, plan_report, steps=1):
     (first, _) = plan_report.nodes
     nodes = []
     for number in range(count):
-        step = replace(first.steps[1], message=f"{number} {HOSTILE}" * 3, predicted=None)
+        # A sign for each of them, and no number: in numbers alone plans may differ and be told together.
+        step = replace(first.steps[1], message=f"{chr(0x4E00 + number)} {HOSTILE}" * 3, predicted=None)
         more = tuple(StepReport(id=f"step-{it}", outcome=StepOutcome.WOULD_RUN) for it in range(steps))
         nodes.append(replace(first, node=f"gpu-{number:05d}-😀" * 4, steps=(*first.steps[:1], step, *more)))
     return replace(plan_report, nodes=tuple(nodes))
