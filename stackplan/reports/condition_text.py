@@ -6,13 +6,14 @@ from rich.cells import cell_len
 
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.outcome import Phase, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport
 from stackplan.model.verdict import Status
 from stackplan.reports.diagnostics import names_place
 from stackplan.reports.layout import beside, hanging, padded
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe, safe_lines
-from stackplan.reports.wording import STATUS_MARKS, change_text, condition_text
+from stackplan.reports.wording import MARKS, STATUS_MARKS, change_text, condition_text
 
 INDENT = " " * 6
 COLUMN = 41
@@ -51,16 +52,25 @@ def _strong(line: str, place: str | None, paint: Paint) -> str:
 
 def in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
     """Return a condition as it stands now and, in a plan, as it will stand, in one line where it fits."""
-    mark, style = STATUS_MARKS[Status.NOT_HELD if condition.predicted is Status.NOT_HELD else condition.status]
+    mark, style = _outlook_mark(condition)
     lines = beside(f"{INDENT}{mark} {condition_text(condition)}", _standing(condition), COLUMN, width)
     lines[0] = lines[0].replace(mark, paint(style, mark), 1)
     return lines
 
 
+def _outlook_mark(condition: ConditionReport) -> tuple[str, Style]:
+    """Return the sign for what a condition will be, not for what it is: a step is there to change that."""
+    if condition.predicted is Status.HELD and condition.status is not Status.HELD:
+        return MARKS[StepOutcome.WOULD_CHANGE]
+    if condition.predicted is None and condition.phase is Phase.POST and condition.status is Status.NOT_HELD:
+        return STATUS_MARKS[Status.UNKNOWN]
+    return STATUS_MARKS[condition.predicted or condition.status]
+
+
 def broken_in_brief(condition: ConditionReport, width: int, paint: Paint) -> list[str]:
     """Return a condition that a planned step would break, as it would stand then."""
     mark, style = STATUS_MARKS[Status.NOT_HELD]
-    later = "will not hold" if condition.observed is None else f"will be {safe(condition.observed)}"
+    later = "will not hold" if condition.observed is None else f"then {safe(condition.observed)}"
     wanted = f", has to be {safe(condition.expected)}" if condition.expected is not None else ""
     lines = beside(f"{INDENT}{mark} {condition_text(condition)}", f"{later}{wanted}", COLUMN, width)
     lines[0] = lines[0].replace(mark, paint(style, mark), 1)
@@ -111,7 +121,7 @@ def _later(condition: ConditionReport) -> str:
             return "will hold"
         case Status.NOT_HELD if condition.predicted_observed is None:
             return "will not hold"
-    return f"will be {safe(condition.predicted_observed or '')}"
+    return f"then {safe(condition.predicted_observed or '')}"
 
 
 def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, paint: Paint) -> list[str]:

@@ -17,7 +17,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         if step.indexes and "create" not in step.arguments:
             for it in step.wanted:
                 if it.name == "torch":
-                    summary = "torch moves alone: torchvision and torchaudio stay built for the torch that goes"
+                    summary = "torch moves alone: torchvision and torchaudio stay built for the torch that is replaced"
                     remedy = "list torchvision and torchaudio beside it, or state `package: {name: …, absent: true}`"
                     yield Finding(summary, it.at, remedy, step.id)
 

@@ -14,7 +14,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         return
     later = (it for it in subject.steps if it.number >= step.number)
     if not any(it.kind in _LOADING for other in later for it in other.postconditions):
-        summary = "torch changes, and no postcondition loads what was compiled for the torch that goes"
+        summary = "torch changes, and no postcondition loads what was compiled for the torch that is replaced"
         remedy = (
             "state `kernel_launch` and `cuda_coherent` behind the last step, or `python_import` of what needs torch"
         )
