@@ -11,7 +11,7 @@ from stackplan.actions._sources import guarded
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.pep440 import InvalidRequirement, Requirement, requirement
-from stackplan.model.secret import Secret, Text, reveal, without_passwords
+from stackplan.model.secret import Secret, Text, Unread, reveal, without_passwords
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -32,7 +32,9 @@ _FIELD_OF = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One thing to install. `name` is canonical, None for a path or a bare address, which say it only when opened."""
+    """One thing to install. `name` is canonical, None for a path or a bare address, which say it only when opened,
+    and where a secret that is not read is a part of it.
+    """
 
     text: Text
     shown: str
@@ -52,11 +54,14 @@ def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ..
         secret = isinstance(text, Secret)
         shown = str(text) if secret else without_passwords(plain)
         if (fault := _fault(plain)) is not None:
+            if isinstance(text, Unread):
+                found.append(Wanted(text, shown, None))
+                continue
             summary, remedy = fault
             wrong.append(Diagnosis(summary=summary, observed=shown, at=place, remedy=None if secret else remedy))
             continue
         name = None if is_place(plain) else canonicalize_name(requirement(plain).name)
-        found.append(Wanted(Secret(plain) if secret else guarded(plain), shown, name))
+        found.append(Wanted(type(text)(plain) if isinstance(text, Secret) else guarded(plain), shown, name))
     if wrong:
         raise Invalid(wrong)
     return tuple(found)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.secret import MASK, Secret, Text, reveal, without_passwords
+from stackplan.model.secret import MASK, Secret, Text, Unread, reveal, without_passwords
 
 _LABEL = re.compile(r"/(cu\d{2,4}|cpu|xpu|rocm[\d.]+)/?$")
 
@@ -25,12 +25,21 @@ class Address:
     @property
     def label(self) -> str | None:
         """The build label that an index is for, by the custom of torch's own indexes: `…/whl/cu130` is for cu130."""
-        match = _LABEL.search(urlsplit(reveal(self.text)).path)
+        match = _LABEL.search(self._path)
         return match[1] if match else None
 
     @property
     def file_name(self) -> str:
-        return urlsplit(reveal(self.text)).path.rpartition("/")[2]
+        return self._path.rpartition("/")[2]
+
+    @property
+    def _path(self) -> str:
+        try:
+            return urlsplit(reveal(self.text)).path
+        except ValueError:
+            # No other text is taken for an address that is none.
+            assert isinstance(self.text, Unread)
+            return ""
 
 
 def address(text: Text) -> Address:
@@ -51,7 +60,7 @@ def read_addresses(
     found = arguments.secret_texts(key)
     wrong = []
     for index, text in enumerate(found):
-        if (why := _fault(reveal(text), schemes)) is not None:
+        if not isinstance(text, Unread) and (why := _fault(reveal(text), schemes)) is not None:
             expected = f"an address that begins with {schemes[0]}://"
             place = arguments.place(key, index)
             wrong.append(Diagnosis(summary=f"`{key}` {why}", expected=expected, observed=address(text).shown, at=place))

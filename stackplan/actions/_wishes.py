@@ -10,7 +10,7 @@ from stackplan.actions._requirements import Wanted, read_names, read_wanted
 from stackplan.actions._sources import Address, address, read_address, read_addresses
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.secret import Secret, Text, reveal
+from stackplan.model.secret import Secret, Text, Unread, reveal
 
 INDEX_STRATEGIES = ("first-index", "unsafe-first-match", "unsafe-best-match")
 PRERELEASES = ("allow", "disallow", "if-necessary", "explicit", "if-necessary-or-explicit")
@@ -188,7 +188,7 @@ def _lines(arguments: Arguments, key: str) -> Lines | None:
             )
         return Lines(path=path)
     for index, text in enumerate(arguments.secret_texts(key)):
-        if reveal(text).endswith((".txt", ".in")):
+        if not isinstance(text, Unread) and reveal(text).endswith((".txt", ".in")):
             summary = f"a list under `{key}` holds requirements, not files"
             remedy = f"write `{key}: {text}` for the file"
             raise Invalid([Diagnosis(summary=summary, at=arguments.place(key, index), remedy=remedy)])

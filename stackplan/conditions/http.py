@@ -12,7 +12,7 @@ from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Plain, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
-from stackplan.model.secret import Secret, Text, passwords, reveal, shown, without_passwords
+from stackplan.model.secret import Secret, Text, Unread, passwords, reveal, shown, without_passwords
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 LONGEST_S = 300.0
@@ -124,6 +124,8 @@ class Http(ConditionKind):
 def _address(arguments: Arguments) -> Text:
     """Return the address at `url`. Raise Invalid when it is none; one with a password is a secret."""
     url = arguments.secret_text("url")
+    if isinstance(url, Unread):
+        return url
     expected = "an address such as http://localhost:30000/health"
     try:
         parts = urllib.parse.urlsplit(reveal(url))

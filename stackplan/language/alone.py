@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from stackplan.language.template import Rendering, render_partly
 from stackplan.language.variables import Scope
-from stackplan.language.withheld import Withheld
+from stackplan.language.withheld import WithheldAlone
 from stackplan.model.playbook import Playbook
 
 
@@ -14,4 +14,6 @@ def render_alone(playbook: Playbook) -> Rendering:
     What is `unfilled` says nothing: an inventory may define the names, and a secret is not what stands in for it.
     """
     steps = tuple(replace(step, when=None) for step in playbook.steps)
-    return render_partly(replace(playbook, steps=steps), Scope(playbook.variables, {}, playbook.sources, Withheld()))
+    return render_partly(
+        replace(playbook, steps=steps), Scope(playbook.variables, {}, playbook.sources, WithheldAlone())
+    )

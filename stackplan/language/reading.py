@@ -15,7 +15,7 @@ from stackplan.language.tree import Tree, YamlMapping, YamlScalar, YamlSequence,
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
-from stackplan.model.secret import Secret, masked, reveal
+from stackplan.model.secret import Secret, Unread, masked, reveal
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -217,6 +217,8 @@ class Reading:
 
     def _check_rest(self, shape: Shape, tree: Read, name: str) -> None:
         """Let the `jsonschema` library judge what this module has no words of its own for."""
+        if _holds_unread(tree):
+            return
         value = plain(tree)
         if any(holds_template(text) for text in _texts(value)):
             return
@@ -245,6 +247,15 @@ def observed_text(tree: Read) -> str | None:
     if isinstance(tree, YamlValue):
         return masked(_shown(tree.value))
     return "a list" if isinstance(tree, YamlSequence) else "a mapping"
+
+
+def _holds_unread(tree: Read) -> bool:
+    """Return whether something stands in for a secret anywhere in a tree, so that its form cannot be judged."""
+    if isinstance(tree, YamlMapping):
+        return any(_holds_unread(value) for _, value in tree.entries)
+    if isinstance(tree, YamlSequence):
+        return any(map(_holds_unread, tree.items))
+    return isinstance(tree, YamlValue) and isinstance(tree.value, Unread)
 
 
 def plain(tree: Read) -> Any:

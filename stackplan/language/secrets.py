@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.playbook import Playbook, SecretSource
@@ -22,6 +23,10 @@ class Secrets:
     Relative paths of files with secrets begin where the variable was written; that one begins at `folder`.
     """
 
+    withheld: ClassVar[bool] = False
+    """Whether what `read` returns only stands in for the secrets."""
+    presumes: ClassVar[bool] = False
+    """Whether a template that cannot be filled in with a stand-in is presumed to yield a text."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     folder: Path = field(default_factory=Path)
     _known: dict[SecretSource, Secret] = field(default_factory=dict)

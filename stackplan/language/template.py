@@ -189,7 +189,8 @@ class _Renderer:
             return None
         if how == "verbatim" or not holds_template(text):
             return YamlValue(text, at)
-        inner = Scope(self.scope.variables, self.scope.node, {**self.sources, **project.sources}, self.scope.reader)
+        # What the file's text needs counts as used by the playbook, too.
+        inner = replace(self.scope, sources={**self.sources, **project.sources})
         try:
             filled = inner.fill(text, Location(next(iter(project.sources)), 1, 1))
         except Invalid as error:

@@ -24,7 +24,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.node import Node
 from stackplan.model.playbook import Playbook, SecretSource, Variable
-from stackplan.model.secret import Redactor, Secret, masked
+from stackplan.model.secret import MASK, Redactor, Secret, Unread, masked
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = "node"
@@ -84,12 +84,15 @@ class Scope:
         return found
 
     def holds(self, when: str, at: Location) -> bool:
-        """Return whether the expression of a `when` is true. Raise Invalid when it cannot be told."""
+        """Return whether the expression of a `when` is true. Raise Invalid when it cannot be told.
+
+        One that takes a secret apart counts as true where secrets are withheld.
+        """
         try:
             expression = condition(when)
         except BadTemplate as error:
             raise self._invalid(error, at) from error
-        return self._evaluated(expression, Expression.holds, at) is True
+        return self._evaluated(expression, Expression.holds, at) is not False
 
     def _evaluated(
         self, expression: Expression, evaluate: Callable[[Expression, Mapping[str, object]], Value], at: Location
@@ -101,6 +104,9 @@ class Scope:
             return self._as_secret(found) if secret else found
         except BadTemplate as error:
             named = error.name is None or error.name in expression.names
+            if secret and self.reader.presumes and error.name is None:
+                # What stands in for a secret need not have the form that the template takes apart.
+                return Unread(MASK)
             quiet = BadTemplate(error.discreet, name=error.name if named else None, remedy=error.remedy)
             raise self._invalid(quiet if secret or not named else error, at) from None
 
@@ -146,10 +152,15 @@ class Scope:
                 raise BadTemplate("the key of a mapping may not hold a secret")
             return {key: self._as_secret(item) for key, item in value.items()}
         if isinstance(value, tuple):
-            return tuple(self._as_secret(item) for item in value)
-        if value is None or isinstance(value, bool):
+            items = value or ((MASK,) if self.reader.withheld else ())
+            return tuple(self._as_secret(item) for item in items)
+        if value is None or isinstance(value, (bool, Secret)):
             return value
-        return Secret(str(value)) if not isinstance(value, Secret) else value
+        text = str(value)
+        if self.reader.withheld:
+            # A part may be empty for no other reason than that a mask is short.
+            return Unread(text if text.strip() else MASK)
+        return Secret(text)
 
     def _invalid(self, error: BadTemplate, at: Location) -> Invalid:
         if error.name is None:

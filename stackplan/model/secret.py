@@ -61,6 +61,12 @@ class Secret:
         return hash((Secret, self._text))
 
 
+class Unread(Secret):
+    """Stands in for a secret that was not read, or for a text that one goes into: of its form nothing can be told."""
+
+    __slots__ = ()
+
+
 Text: TypeAlias = str | Secret
 
 
