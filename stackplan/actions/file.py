@@ -92,6 +92,8 @@ class File(ActionKind):
         if self.content is None:
             return CannotAct(f"the content of {self.origin} was not read from the project")
         arguments: dict[str, Value] = {"path": self.path, "content": self.content}
+        if self._secret:
+            arguments["secret"] = True
         given = {"mode": self.mode, "owner": self.owner, "group": self.group}
         arguments.update({key: value for key, value in given.items() if value is not None})
         about = "".join(f", {key} {value}" for key, value in given.items() if value is not None)

@@ -28,7 +28,7 @@ def job(arguments, facts):
 def test_the_content_travels_in_the_arguments(job, secret):
     (task,) = job(content=secret, mode="0644", owner="root").stages
     assert task.kind == "file"
-    assert task.arguments == {"path": PATH, "content": secret, "mode": "0644", "owner": "root"}
+    assert task.arguments == {"path": PATH, "content": secret, "secret": True, "mode": "0644", "owner": "root"}
     assert task.display == f"write {PATH}, a secret, mode 0644, owner root"
 
 

@@ -11,6 +11,7 @@ import zlib
 import pytest
 
 from stackplan.cli import failure, main
+from stackplan.model.quantity import size_text
 
 NEW, OLD = "tr0ub4dor", "c0rrecthorse"
 PLAYBOOK = """\
@@ -29,6 +30,7 @@ steps:
 """
 ALGORITHMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "sha3_256")
 SHORTEST = 12
+SIZE = 40_009
 
 
 def marks(secret):
@@ -95,6 +97,22 @@ def test_neither_plans_nor_facts_nor_journals_hold_a_digest(stackplan, project, 
         assert given_away(tmp_path, secret) == []
     (project / "planted").write_text(json.dumps({"sha256": hashlib.sha256(NEW.encode()).hexdigest()}))
     assert given_away(tmp_path, NEW) == ["planted"], "the search finds what is there"
+
+
+def test_nor_do_they_hold_its_size(stackplan, project, tmp_path):
+    token = tmp_path / "home" / "token"
+    token.write_text("x" * SIZE)
+    token.chmod(0o600)
+    (project / "token.yaml").write_text(PLAYBOOK + "    on_failure: rollback\n")
+    secret = "tr0ub4dor" * SIZE
+    for command in (["facts", "-o", "facts"], ["plan", "-o", "plan.json"], ["apply", "--yes", "--format", "json"]):
+        assert stackplan(command[0], "token.yaml", "--local", *command[1:], secret=secret[:SIZE])[0] == 0
+    assert token.read_text() == secret[:SIZE]
+    token.unlink()
+    sizes = re.compile(rf"{SIZE}|{size_text(SIZE)}|(?<![0-9a-f]){SIZE + 64 * 1024}")
+    assert [path.name for path, text in texts(tmp_path) if sizes.search(text)] == []
+    (project / "planted").write_text(f"token written, {SIZE} bytes, mode 0600")
+    assert [path.name for path, text in texts(tmp_path) if sizes.search(text)] == ["planted"]
 
 
 def test_a_file_that_was_written_since_makes_the_plan_stale(stackplan, tmp_path):

@@ -3,7 +3,8 @@
 Asked with `{"run", "kind": "environment|file", "path"}`. Shape: `{"path", "state", "was": "environment|file|link|
 absent|other", "kept": bool, "way": "reflink|hard links|copy" | null, "size_bytes", "rooms": [{"place", "device",
 "needed_bytes", "free_bytes", "needed_files", "free_files"}]}`. `kept`: the run has a snapshot of it
-already. `free_files` is null where the filesystem keeps no such count. `state` is where the user's snapshots are noted.
+already. `size_bytes` is 0 of a file, and what it needs is told in whole blocks: it may hold a secret. `free_files` is
+null where the filesystem keeps no such count. `state` is where the user's snapshots are noted.
 """
 
 from __future__ import annotations
@@ -50,8 +51,12 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
             return {**told, **_environment(path, snapshot)}
     except OSError as error:
         raise ProbeFailed(f"{error.filename or path} cannot be looked at: {error.strerror}") from error
-    size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return {**told, "way": COPY, "size_bytes": size, "rooms": _rooms([(snapshot.state, size + _NOTES, 6)])}
+    size = _blocks(status.st_size) if stat.S_ISREG(status.st_mode) else 0
+    return {**told, "way": COPY, "rooms": _rooms([(snapshot.state, size + _NOTES, 6)])}
+
+
+def _blocks(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
 
 
 def _environment(path: str, snapshot: Snapshot) -> dict[str, Any]:
@@ -65,7 +70,7 @@ def _environment(path: str, snapshot: Snapshot) -> dict[str, Any]:
         records = manifest.vouched(path, entries)
         copied = [entry for entry in files if not linkable(entry[manifest.PATH], entry[manifest.SIZE], records)]
     made = len(entries) - len(files) + len(files if way == REFLINK else copied)
-    blocks = sum(-(-entry[manifest.SIZE] // _BLOCK) * _BLOCK for entry in copied)
+    blocks = sum(_blocks(entry[manifest.SIZE]) for entry in copied)
     needed = blocks + (len(entries) - len(files)) * _BLOCK
     rooms = [(where, needed, made), (snapshot.state, len(entries) * _LINE + _NOTES, 6)]
     return {"way": way, "size_bytes": size, "rooms": _rooms(rooms)}

@@ -16,7 +16,8 @@ def perform(arguments: dict[str, Any]) -> int:
     """Make the file at `path` hold `content`, with `mode`, `owner` and `group` where they are given.
 
     A link at `path` stays a link: the file that it leads to is written. Mode and owner that are not given stay those of
-    the file that was there. Readers see the old file or the new one, never a part, never another mode.
+    the file that was there. Readers see the old file or the new one, never a part, never another mode. Of a content
+    that is `secret` no size is told.
     """
     path = os.path.expanduser(arguments["path"])
     content = arguments["content"].encode("utf-8", "surrogateescape")
@@ -38,7 +39,8 @@ def perform(arguments: dict[str, Any]) -> int:
     except OSError as error:
         print(f"{error.filename or path}: {error.strerror}", flush=True)
         return 1
-    print(f"{target} written, {len(content)} bytes, mode {mode:04o}", flush=True)
+    size = "" if arguments.get("secret") else f", {len(content)} bytes"
+    print(f"{target} written{size}, mode {mode:04o}", flush=True)
     return 0
 
 

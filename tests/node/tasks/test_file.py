@@ -23,6 +23,11 @@ def test_a_new_file(tmp_path, capsys):
     assert "8 bytes, mode 0640" in capsys.readouterr().out
 
 
+def test_of_a_secret_no_size_is_told(tmp_path, capsys):
+    assert write(tmp_path / "a", "tr0ub4dor\n", mode="0600", secret=True) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'a'} written, mode 0600\n"
+
+
 def test_a_new_file_without_a_mode_gets_the_usual_one(tmp_path):
     before = os.umask(0o027)
     try:
