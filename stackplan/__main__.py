@@ -1,4 +1,4 @@
-"""The command line, also as `python -m stackplan`: Ctrl-C is seen to before anything large is imported."""
+"""The command line, also as `python -m stackplan`: Ctrl-C is seen to before anything is imported that takes time."""
 
 import gc
 

@@ -30,7 +30,7 @@ def stopping(stop: Stop) -> Iterator[None]:
             os.write(2, f"\n{text}\n".encode())
 
     # What whoever started the command wants ignored (`nohup`) stays so; Ctrl-C is asked for here.
-    wanted = [it for it in ENDING if it is signal.SIGINT or signal.getsignal(it) is not signal.SIG_IGN]
+    wanted = [it for it in ENDING if it == signal.SIGINT or signal.getsignal(it) is not signal.SIG_IGN]
     before = {number: signal.signal(number, ask) for number in wanted}
     try:
         yield

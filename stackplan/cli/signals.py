@@ -1,12 +1,21 @@
-"""What ends a command from outside: Ctrl-C, `kill`, a terminal that is closed. Standard library only."""
+"""What ends a command from outside: Ctrl-C, `kill`, a terminal that is closed.
 
-import contextlib
+Imports nothing that an interpreter does not have in memory from its start: while anything is read from a disk, Ctrl-C
+would still end in a traceback. So it is `_signal`, which the module `signal` is made of.
+"""
+
+import _signal  # type: ignore[import-not-found] # part of the interpreter, and of no stubs
 import os
-import signal
-from collections.abc import Callable
-from types import FrameType
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Not out of `typing`, which takes longer than all of this; type checkers know the name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    Handler = Callable[[int, FrameType | None], None]
+
+ENDING: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 INTERRUPTED = 130
 
 
@@ -23,9 +32,11 @@ def end_on_signals(status: int) -> None:
     _on_signals(lambda _number, _frame: os._exit(status))
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    with contextlib.suppress(OSError):
+def _leave(_number: int, _frame: "FrameType | None") -> None:
+    try:  # noqa: SIM105 - contextlib is not in memory yet
         os.write(2, b"Interrupted.\n")
+    except OSError:
+        pass
     os._exit(INTERRUPTED)
 
 
@@ -37,13 +48,13 @@ def interrupt_on_signals() -> None:
     _on_signals(_interrupt)
 
 
-def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+def _on_signals(handler: "Handler") -> None:
     for number in ENDING:
-        if number is signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, handler)
+        if number == _signal.SIGINT or _signal.getsignal(number) is not _signal.SIG_IGN:
+            _signal.signal(number, handler)
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
+def _interrupt(_number: int, _frame: "FrameType | None") -> None:
     for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
+        _signal.signal(number, _signal.SIG_IGN)
     raise KeyboardInterrupt
