@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 
 from stackplan.actions._target import open_to_all, told
+from stackplan.actions._written_environments import written_into
 from stackplan.model.facts import WITHHELD, Answer, Facts, Known, Plain, Query, Unknown
 
 READ_UP_TO = 1024 * 1024
@@ -73,14 +74,20 @@ def _within(value: object, paths: tuple[str, ...]) -> bool:
 
 
 def left_open(facts: Facts, *paths: str, why: str) -> dict[Query, Answer]:
-    """Return, to every question about `paths` or what is below, that the answer is not known."""
-    return {**_enclosing(facts, paths), **dict.fromkeys(at_or_below(facts, *paths), Unknown(why))}
+    """Return, to every question about `paths` or what is below, that the answer is not known; nor is it to those about
+    an environment into which something is put there.
+    """
+    return {
+        **_enclosing(facts, paths),
+        **{it: Unknown(f"it depends on {paths[0]}, which is another by then") for it in written_into(facts, paths)},
+        **dict.fromkeys(at_or_below(facts, *paths), Unknown(why)),
+    }
 
 
 def reach(facts: Facts, *paths: str) -> frozenset[Query]:
     """Return the questions whose answers may change with what stands at `paths` or below."""
     open_ = (query for query in facts.answers if query.kind in _OPEN)
-    return frozenset((*at_or_below(facts, *paths), *_enclosing(facts, paths), *open_))
+    return frozenset((*at_or_below(facts, *paths), *_enclosing(facts, paths), *written_into(facts, paths), *open_))
 
 
 def sha256(content: bytes) -> str:

@@ -33,6 +33,12 @@ class InstallerFacts:
     base_python_makes_environments: bool
     ignored_variables: tuple[str, ...]
     ignored_files: tuple[str, ...]
+    through: tuple[str, ...] = ()
+
+    @property
+    def real(self) -> str:
+        """The folder that `venv` is once links are followed, as far as the node told."""
+        return self.through[-1] if self.through else self.venv
 
     def expand(self, path: str) -> str:
         """Return `path` with a leading `~` replaced by the step user's home."""
@@ -68,6 +74,7 @@ def installer_facts(answer: Known) -> InstallerFacts:
         base_python_makes_environments=python is not None and _mapping(python).get("venv") is True,
         ignored_variables=_texts(ignored.get("variables")),
         ignored_files=_texts(ignored.get("files")),
+        through=_texts(value.get("through")),
     )
 
 

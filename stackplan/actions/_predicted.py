@@ -1,11 +1,12 @@
 """What the node would answer once an installer had done what its dry run says. Pure; imports model only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from stackplan.actions._dry_run import DryRun
 from stackplan.actions._installer_facts import InstallerFacts
+from stackplan.actions._one_environment import concerned
 from stackplan.actions._package_rows import (
     Row,
     Rows,
@@ -22,6 +23,7 @@ from stackplan.actions._package_rows import (
 )
 from stackplan.actions._predicted_libraries import libraries_answer
 from stackplan.actions._predicted_torch import torch_answer
+from stackplan.actions._target import told
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 
@@ -109,14 +111,10 @@ class Scene:
     def answers(self) -> dict[Query, Answer]:
         """Return the answers that would be others than before, all questions considered that were asked already."""
         found = {}
-        for query in self.facts.answers:
-            if query.kind in _NOT_OF_PACKAGES:
-                continue
+        for query, same in concerned(self.facts, self.node):
             answer = self.facts.answers[query]
-            if (
-                concerns(query, answer, self.node, self.facts.user)
-                and (told := self._told(query, answer)) is not answer
-            ):
+            told = self._told(query, answer) if same else self._not_known
+            if told is not answer:
                 found[query] = told
         return found
 
@@ -130,11 +128,11 @@ class Scene:
         return self.after.make is not None and self.before.make is None
 
     def _told(self, query: Query, answer: Answer) -> Answer:
+        if self._created and query.arguments.get("venv") is None:
+            # Of an interpreter only its own word is known, and it is not there yet.
+            return self._not_known
         if query.kind == "distributions":
-            told = self.after.answer()
-            if "python" in query.arguments and isinstance(answer, Known) and isinstance(answer.value, dict):
-                return Known({**answer.value, "distributions": told["distributions"]})
-            return Known(told)
+            return Known({**self.after.answer(), **self._head(answer)})
         if query.kind == "installer":
             return self._installers(answer)
         if query.kind == "torch":
@@ -142,6 +140,10 @@ class Scene:
         if query.kind == "cuda_libraries" and (self.changed or self._created):
             left = frozenset(canonical(row) for row in self.after.rows)
             return libraries_answer(answer, self._head(answer), self.changed, left)
+        return self._not_known
+
+    @property
+    def _not_known(self) -> Unknown:
         names = ", ".join(sorted(self.changed)[:3]) or self.node.venv
         return Unknown(f"not known before {names} {'is' if len(self.changed) == 1 else 'are'} changed")
 
@@ -153,7 +155,7 @@ class Scene:
         if self._created:
             told |= {
                 "kind": "environment",
-                "interpreter": f"{self.node.venv}/bin/python",
+                "interpreter": f"{told['venv']}/bin/python",
                 "owner": self.node.user,
                 "writable": True,
                 "obstacle": None,
@@ -166,35 +168,19 @@ class Scene:
         return torch_answer(self._head(answer), self.after.row("torch"))
 
     def _head(self, answer: Answer) -> dict[str, Plain]:
-        """Return what answers about the environment begin with: as before, or as it is made."""
+        """Return what answers about the environment begin with: as before, or as it is made, by the name that was
+        asked with.
+        """
         head = {key: value for key, value in self.after.value.items() if key in _HEAD}
-        known = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
-        return {**head, **({} if self._created else {k: known[k] for k in _HEAD if k in known})}
+        known = {key: value for key, value in told(answer).items() if key in (*_HEAD, _THROUGH)}
+        if not self._created:
+            return {**head, **known}
+        path = str(known.get("path", head["path"])).rstrip("/")
+        through = {_THROUGH: known[_THROUGH]} if _THROUGH in known else {}
+        return {**{key: _moved(value, str(head["path"]), path) for key, value in head.items()}, **through}
 
 
-def concerns(query: Query, answer: Answer, node: InstallerFacts, user: str | None) -> bool:
-    """Return whether a question is about the environment that `node` tells of, or about something inside it; `user`
-    is whose step it is.
-    """
-    venv = node.venv
-    return any(path == venv or path.startswith(f"{venv}/") for path in _paths(query, answer, node, user))
-
-
-def _paths(query: Query, answer: Answer, node: InstallerFacts, user: str | None) -> Iterator[str]:
-    told = answer.value if isinstance(answer, Known) and isinstance(answer.value, dict) else {}
-    for key in ("path", "venv"):
-        if isinstance(found := told.get(key), str):
-            yield found
-    for key in ("venv", "python", "path", "prefix"):
-        text = query.arguments.get(key)
-        if isinstance(text, str):
-            # Another user's `~` is another folder.
-            yield node.expand(text).rstrip("/") if query.user == user else text.rstrip("/")
-    if query.kind == "command" and node.venv in node.home.join(_words(query.arguments).split("~")):
-        yield node.venv
-
-
-_NOT_OF_PACKAGES = ("dry_run", "disk")
+_THROUGH = "through"
 _HEAD = ("path", "exists", "environment", "interpreter", "interpreter_fault", "python_version", "site_packages")
 
 
@@ -202,13 +188,13 @@ def _invocation(make: Plain) -> Mapping[str, Value] | None:
     return {key: frozen(value) for key, value in make.items()} if isinstance(make, dict) else None
 
 
-def _words(value: Value) -> str:
-    """Return every text of a question's arguments, for looking whether a path stands in it."""
-    if isinstance(value, Mapping):
-        return " ".join(_words(item) for item in value.values())
-    if isinstance(value, tuple):
-        return " ".join(_words(item) for item in value)
-    return value if isinstance(value, str) else ""
+def _moved(value: Plain, before: str, after: str) -> Plain:
+    """Return paths below one name of a folder as paths below another one."""
+    if isinstance(value, list):
+        return [_moved(item, before, after) for item in value]
+    if isinstance(value, str) and (value == before or value.startswith(f"{before}/")):
+        return after + value[len(before) :]
+    return value
 
 
 def _thawed(value: Value) -> Plain:

@@ -10,6 +10,7 @@ from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.environment_place import NAMED_BY, real_place
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
 from stackplan.model.kernel_caches import amount, cache_state, cleared, kernel_caches
@@ -90,7 +91,7 @@ class ClearCaches(ActionKind):
         answers |= {
             it: Known(cleared(told(other)))
             for it, other in facts.of_kind("kernel_caches")
-            if _same(it, query) and isinstance(other, Known)
+            if isinstance(other, Known) and _same(it, query, facts)
         }
         after = facts.foreseen(answers)
         return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
@@ -142,9 +143,14 @@ def _text(value: Plain) -> str | None:
     return None if value is None else str(value)
 
 
-def _same(one: Query, other: Query) -> bool:
-    names = ("venv", "python")
-    return one.user == other.user and all(one.arguments.get(name) == other.arguments.get(name) for name in names)
+def _same(one: Query, other: Query, facts: Facts) -> bool:
+    """Return whether two questions are about one user's kernels, judged by the packages of one environment."""
+    if one.user != other.user:
+        return False
+    if all(one.arguments.get(name) == other.arguments.get(name) for name in NAMED_BY):
+        return True
+    place = real_place(facts, one)
+    return place is not None and place == real_place(facts, other)
 
 
 KIND = ClearCaches

@@ -9,8 +9,9 @@ from stackplan.actions._index_failures import unanswered
 from stackplan.actions._inputs import foreseen, input_queries
 from stackplan.actions._installer_facts import InstallerFacts, installer_facts, installer_query
 from stackplan.actions._invocation import Invocation, listing
+from stackplan.actions._one_environment import concerned
 from stackplan.actions._outlook import Means, Outlook, outlook, question
-from stackplan.actions._predicted import Scene, concerns
+from stackplan.actions._predicted import Scene
 from stackplan.actions._target import told
 from stackplan.actions._wishes import Installer, Wishes, read_wishes
 from stackplan.model.arguments import Arguments
@@ -135,12 +136,8 @@ class PythonPackages(ActionKind):
         answer = facts[self._installer_query()]
         if not isinstance(answer, Known):
             return None
-        node = installer_facts(answer)
-        return frozenset(
-            query
-            for query in facts.answers
-            if query.kind in _OPEN or concerns(query, facts.answers[query], node, facts.user)
-        )
+        about = (query for query, _ in concerned(facts, installer_facts(answer)))
+        return frozenset((*about, *(query for query in facts.answers if query.kind in _OPEN)))
 
     def traits(self, facts: Facts) -> Mapping[str, str]:
         node, environment = (

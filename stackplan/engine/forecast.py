@@ -107,7 +107,7 @@ class Turn:
         None where that is known.
         """
         found = proofs_at_turn(self.step.post, self.outlook)
-        found = tuple(warranted(proof, self.earlier, self.standing.quiet_from) for proof in found)
+        found = tuple(warranted(proof, self.earlier, self.standing.quiet_from, self.outlook.facts) for proof in found)
         missing = unmet(found)
         open_ = [it for it in missing if it.verdict.status is Status.UNKNOWN and self.outlook.moves(it.condition)]
         if self.step.step.always or not open_ or len(open_) < len(missing):
@@ -123,7 +123,7 @@ class Turn:
     def _found(self) -> tuple[Proof, ...]:
         """Return how the postconditions stand when the step's turn comes."""
         found = self.outlook.prove(self.step.post)
-        return tuple(warranted(proof, self.earlier, self.standing.quiet_from) for proof in found)
+        return tuple(warranted(proof, self.earlier, self.standing.quiet_from, self.outlook.facts) for proof in found)
 
     def satisfied(self) -> Forecast:
         report = self._report(StepOutcome.SATISFIED, self._found(), predicted=())
@@ -180,7 +180,7 @@ class Turn:
     def looked(self) -> Forecast:
         """Return the forecast of a step that only looks: nobody but earlier steps can mend what it finds."""
         found = tuple(
-            warranted(proof, self.earlier, self.standing.quiet_from)
+            warranted(proof, self.earlier, self.standing.quiet_from, self.outlook.facts)
             for proof in proofs_at_turn(self.step.post, self.outlook)
         )
         post = self._overcast(found)
@@ -203,7 +203,8 @@ class Turn:
             message=f"unknown until applied: {unknown.why}" if predicts else None,
         )
         if self.unsettled is not None:
-            report = replace(report, outcome=StepOutcome.UNKNOWN, message=self.unsettled)
+            why = f"; {unknown.why}" if predicts else ""
+            report = replace(report, outcome=StepOutcome.UNKNOWN, message=f"{self.unsettled}{why}")
         return self._of_unknown_effect(self._unless_barred(report))
 
     def foretold(self, prediction: Prediction) -> Forecast:
@@ -320,7 +321,7 @@ class Turn:
 
     def _pre(self) -> tuple[Proof, ...]:
         found = proofs_at_turn(self.step.pre, self.outlook)
-        return tuple(warranted(proof, self.earlier, self.standing.quiet_from) for proof in found)
+        return tuple(warranted(proof, self.earlier, self.standing.quiet_from, self.outlook.facts) for proof in found)
 
     def _unless_barred(self, report: StepReport) -> StepReport:
         """Return the report; `unknown` where it is not certain that the preconditions let the action start."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.prove import Proof, condition_report, evaluate
-from stackplan.model.facts import Answer, Query
+from stackplan.engine.same_statement import same_statement
+from stackplan.model.facts import Answer, Facts, Query
 from stackplan.model.kind import Prediction
 from stackplan.model.outcome import Phase
 from stackplan.model.report import Broken, ConditionReport
@@ -35,27 +36,22 @@ def proofs_at_turn(conditions: Collection[BoundCondition], outlook: Outlook) -> 
     )
 
 
-def warranted(proof: Proof, earlier: Sequence[BoundStep], quiet_from: int) -> Proof:
+def warranted(proof: Proof, earlier: Sequence[BoundStep], quiet_from: int, facts: Facts) -> Proof:
     """Return a proof that is held where it is not foretold, but one of the steps `earlier` states the very same.
 
     A step has its turn only once those have proven what they state. What is asked again after each step holds then, and
-    so does all that was proven since the last one that may act, the one at `quiet_from`.
+    so does all that was proven since the last one that may act, the one at `quiet_from`. `facts` tell by then which
+    environments are one.
     """
     if proof.verdict.status is not Status.UNKNOWN:
         return proof
     for number, step in enumerate(earlier):
         for stated in step.post:
-            if (number >= quiet_from or stated.recheck.after_each_step) and _alike(stated, proof.condition):
+            if (number >= quiet_from or stated.recheck.after_each_step) and same_statement(
+                stated, proof.condition, facts
+            ):
                 return Proof(proof.condition, held(proof.verdict.text, evidence=f"`{step.id}` proves it before"))
     return proof
-
-
-def _alike(one: BoundCondition, other: BoundCondition) -> bool:
-    """Return whether two conditions state the same, wherever they stand."""
-    if (one.kind, one.user, one.condition.combination) != (other.kind, other.user, other.condition.combination):
-        return False
-    pairs = zip(one.operands, other.operands, strict=False)
-    return len(one.operands) == len(other.operands) and all(_alike(mine, theirs) for mine, theirs in pairs)
 
 
 def unmet(proofs: Collection[Proof]) -> tuple[Proof, ...]:

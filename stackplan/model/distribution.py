@@ -10,7 +10,8 @@ Shape of a Known answer:
 `distributions` is empty. Names and versions are those of METADATA, which need not agree with the wheel's file name;
 where METADATA cannot be used they are those of the folder, and `fault` says why: missing-metadata, unreadable-metadata
 (then `why` holds the reason, such as "not a regular file"), incomplete-metadata. (`not-utf-8` leaves them usable.)
-`markers` holds the values of environment markers (PEP 508).
+`markers` holds the values of environment markers (PEP 508). `through` are the links on the way to `path` and its end,
+where there are any.
 """
 
 from dataclasses import dataclass

@@ -115,8 +115,16 @@ def test_files_and_bytes_are_foretold(kind, facts):
 def test_other_users_and_environments_are_left_alone(kind, facts):
     theirs = Query("kernel_caches", {"venv": "~/ml-env"}, "sglang")
     other = Query("kernel_caches", {"venv": "~/other"})
-    asked = facts({ASKED: TOLD, theirs: TOLD, other: TOLD})
+    asked = facts({ASKED: TOLD, theirs: TOLD, other: {**TOLD, "path": "/home/ops/other"}})
     assert set(kind.predict(asked).answers) == {ASKED}
+
+
+def test_another_name_of_the_environment_is_told_the_same(kind, facts):
+    link = Query("kernel_caches", {"venv": "~/current"})
+    led = {**TOLD, "path": "/home/ops/current", "through": ["/home/ops/current", TOLD["path"]]}
+    foretold = kind.predict(facts({ASKED: TOLD, link: led}))
+    assert set(foretold.answers) == {ASKED, link}
+    assert foretold.answers[link].value["path"] == "/home/ops/current"
 
 
 def test_nothing_is_guessed(kind, facts):

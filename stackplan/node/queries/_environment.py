@@ -13,6 +13,7 @@ from typing import Any
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.plain_file import read_plain
+from stackplan.node.queries._trail import trail
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 # Of an interpreter that was named itself only its own word is known: search path, version, whose environment it is.
@@ -25,11 +26,13 @@ _DESCRIBE = (
 class Environment:
     """One environment. `interpreter` is None when there is none that could be started; `fault` then says why.
 
-    `own` are the site-packages folders that installs go to; `inherited` those that it sees besides.
+    `own` are the site-packages folders that installs go to; `inherited` those that it sees besides. `through` are the
+    links on the way to `path` and its end (`_trail`), where there are any: by the end two names of one folder show.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.through = trail(path)
         self.exists = True
         self.is_environment = True
         self.interpreter: str | None = None
@@ -41,7 +44,7 @@ class Environment:
 
     def answer(self) -> dict[str, Any]:
         """Return what every answer about an environment begins with."""
-        return {
+        told = {
             "path": self.path,
             "exists": self.exists,
             "environment": self.is_environment,
@@ -50,6 +53,7 @@ class Environment:
             "python_version": self.python_version,
             "site_packages": list(self.own),
         }
+        return {**told, "through": list(self.through)} if self.through else told
 
 
 def find(arguments: dict[str, Any], context: Context) -> Environment:
@@ -106,16 +110,28 @@ def _of_folder(path: str, context: Context) -> Environment:
 def _of_program(python: str, context: Context) -> Environment:
     path = context.expand(python) if "/" in python else (context.which(python) or python)
     environment = Environment(path)
+    environment.through = _to_folder(path)
     environment.interpreter, environment.fault = _startable(path)
     if environment.interpreter is None:
         environment.exists = os.path.lexists(path)
         environment.is_environment = False
         return environment
     described = _described(path, context)
+    prefix = os.path.realpath(described["prefix"])
+    if not any(place.startswith(f"{prefix}/") for place in (path, *environment.through)):
+        # A script that starts the interpreter of an environment elsewhere.
+        environment.through.append(prefix)
     environment.python_version = described["version"]
     environment.implementation = described["implementation"]
     environment.own = _packages_folders(described["path"])
     return environment
+
+
+def _to_folder(program: str) -> list[str]:
+    """Return the trail of the folder in which a program stands: whose interpreter it is its own link does not say."""
+    folder, name = os.path.split(program)
+    ways = trail(folder)
+    return [*ways[:-1], os.path.join(ways[-1], name)] if ways else []
 
 
 def _described(interpreter: str, context: Context) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def _made(installer: Installer, context: Context) -> dict[str, Any]:
     """Return what `distributions` would say of the new environment."""
     told = distributions.answer({"venv": installer.shadow}, context)
     moved: dict[str, Any] = installer.moved(told)
-    return moved
+    # What lies on the way to the shadow does not on the way to the environment.
+    return {key: value for key, value in moved.items() if key != "through"}
 
 
 def _uv_metadata(

@@ -3,7 +3,7 @@
 Shape: `{"user", "home", "venv", "kind": "environment|folder|empty|other|missing", "interpreter", "owner", "writable",
 "obstacle": {"path", "owner"} | null, "parent": {"path", "owner", "writable"}, "uv": {"path", "version"} | null,
 "pip": {"version"} | null, "python": {"path", "version", "venv": bool} | null,
-"ignored": {"variables": [], "files": []}}`.
+"ignored": {"variables": [], "files": []}}`, and `through` as any answer about an environment has it.
 `python` is the interpreter that the argument `python` names (a path, or a version such as 3.12; without it, `python3`);
 its `venv` says whether it can make environments. Of variables only names are told: their values may hold passwords.
 """
@@ -17,6 +17,7 @@ import re
 from typing import Any
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.queries._trail import trail
 
 UV_PLACES = ("~/.local/bin/uv", "~/.cargo/bin/uv", "/usr/local/bin/uv", "/opt/uv/bin/uv", "/opt/uv/uv")
 CONFIGURATION = (
@@ -38,7 +39,9 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         existing = os.path.dirname(existing)
     parent = existing if kind == "missing" else os.path.dirname(venv) or "/"
     interpreter = os.path.join(venv, "bin", "python")
+    through = trail(venv)
     return {
+        **({"through": through} if through else {}),
         "user": context.user,
         "home": context.home,
         "venv": venv,
