@@ -36,11 +36,6 @@ def test_while_modules_are_imported_it_says_so_and_ends(run, name):
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
 
 
-def test_before_the_standard_library_is_read_it_says_so_and_ends(run):
-    ended = run("runs", modules={"signal": "import os; os.kill(os.getpid(), 2)\n"})
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
-
-
 def test_nothing_is_read_from_a_disk_before_ctrl_c_is_seen_to(environment):
     text = "import sys; before = {*sys.modules}; import stackplan.__main__; print(*sorted({*sys.modules} - before))"
     found = subprocess.run(
