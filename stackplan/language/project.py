@@ -55,12 +55,15 @@ class Disk:
 
 @dataclass
 class Project:
-    """Reads files of one project; remembers their lines, for carets, and their digests."""
+    """Reads files of one project; remembers their lines, for carets, and their digests.
+
+    The first that is read is the one that names the others.
+    """
 
     root: Path
     files: Files = field(default_factory=Disk)
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _digests: dict[str, str] = field(default_factory=dict)
+    _digests: dict[Path, str] = field(default_factory=dict)
     _paths: dict[str, Path] = field(default_factory=dict)
 
     def read(self, path: Path) -> tree.Tree:
@@ -72,8 +75,7 @@ class Project:
         named = self.files.shown(path)
         data = self.files.read(path, named)
         resolved = self.files.resolved(path)
-        label = resolved.relative_to(self.root).as_posix() if resolved.is_relative_to(self.root) else path.name
-        self._digests[label] = hashlib.sha256(data).hexdigest()
+        self._digests[resolved] = hashlib.sha256(data).hexdigest()
         self._paths[named] = resolved
         text = tree.decode(data, named)
         self.sources[named] = source.lines(text)
@@ -102,8 +104,12 @@ class Project:
 
     @property
     def sha256(self) -> str:
-        """One digest of all files that were read, by their place in the project."""
-        whole = "".join(f"{name}\0{digest}\n" for name, digest in sorted(self._digests.items()))
+        """One digest of all files that were read: the first by what is in it, the others also by where they lie, seen
+        from it. Where all of them lie together makes no difference.
+        """
+        (first, digest), *others = self._digests.items()
+        named = ((os.path.relpath(path, first.parent), its) for path, its in others)
+        whole = "".join(f"{name}\0{its}\n" for name, its in (("", digest), *sorted(named)))
         return hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -117,6 +117,24 @@ def test_digest_covers_every_file(write):
     assert playbook.read(path).sha256 in digests
 
 
+def test_digest_is_the_same_wherever_the_files_lie(tmp_path):
+    digests = []
+    for folder, name in (("a", "p.yaml"), ("b/deep/.git/..", "q.yaml"), ("c", "p.yaml")):
+        (tmp_path / folder / "more").mkdir(parents=True)
+        (tmp_path / folder / "more" / "vars.yaml").write_text("a: 1\n")
+        (tmp_path / folder / "more.yaml").write_text(
+            "- {id: b, checkpoint: {}, postconditions: [{file: {path: /b}}]}\n"
+        )
+        text = "stackplan: 1\nnodes: all\nvars_files: more/vars.yaml\nsteps: [include: more.yaml]\n"
+        (tmp_path / folder / name).write_text(text)
+        digests.append(playbook.read(tmp_path / folder / name).sha256)
+    assert len({*digests}) == 1
+    (tmp_path / "c" / "other").mkdir()
+    (tmp_path / "c" / "more" / "vars.yaml").rename(tmp_path / "c" / "other" / "vars.yaml")
+    (tmp_path / "c" / "p.yaml").write_text(text.replace("more/", "other/"))
+    assert playbook.read(tmp_path / "c" / "p.yaml").sha256 not in digests
+
+
 def test_lines_of_every_file_are_kept(everything):
     assert {Path(it).name for it in everything.sources} == {"everything.yaml", "common.yaml", "more.yaml"}
 
