@@ -10,7 +10,7 @@ from stackplan.cli.preparation import Prepared
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.apply import identity
 from stackplan.engine.basis import Basis, Part
-from stackplan.engine.clear_secret import in_clear
+from stackplan.engine.clear_secret import in_clear, named_in_clear
 from stackplan.engine.conclusion import Conclusion, conclude
 from stackplan.engine.planner import NodePlan
 from stackplan.engine.rollout import Target
@@ -40,7 +40,7 @@ def plan_to_save(
 ) -> SavedPlan | None:
     """Return the plan of all nodes, or None where one was not reached: a plan is complete or there is none.
 
-    Raise Invalid, with every place, where a secret stands in clear in what the plan has to carry.
+    Raise Invalid, with every place, where a secret stands in clear in what the plan has to carry, also one by its name.
     """
     nodes = []
     for target in prepared.targets:
@@ -49,7 +49,7 @@ def plan_to_save(
             return None
         nodes.append(_node(prepared, target, plan))
     saved = _saved(prepared, files, selection, time, tuple(nodes))
-    if found := in_clear(saved, prepared.redactor.secrets):
+    if found := (*in_clear(saved, prepared.redactor.secrets), *named_in_clear(saved)):
         raise Invalid([*found])
     return saved
 
@@ -57,7 +57,8 @@ def plan_to_save(
 def plan_to_keep(prepared: Prepared, files: Noting, selection: Selection, time: str) -> SavedPlan | None:
     """Return what is kept of a run, so that it can be taken up again; None where a secret would stand in it in clear.
 
-    Nothing is concluded in it: when a run is taken up, facts decide what is left to do.
+    Nothing is concluded in it: when a run is taken up, facts decide what is left to do. A name alone does not make a
+    secret here: what is kept lies beside the run's journal, for nobody but who runs it.
     """
     nodes = tuple(
         PlannedNode(node=reached(it.node), variables=_variables(prepared, it), plan=_NOTHING_CONCLUDED)
@@ -90,8 +91,10 @@ def _saved(
 
 
 def _variables(prepared: Prepared, target: Target) -> dict[str, SavedVariable]:
+    """Return the variables that the playbook of a node was made with. Others may hold what is nobody's business."""
     own = prepared.scopes[target.node.name]
-    return {name: saved_variable(it, own.resolved.get(name)) for name, it in own.variables.items()}
+    used = own.resolved
+    return {name: saved_variable(it, used[name]) for name, it in own.variables.items() if name in used}
 
 
 def _node(prepared: Prepared, target: Target, plan: NodePlan) -> PlannedNode:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stackplan.engine.saved_plan import SavedPlan
+from stackplan.language.secret_name import names_in_clear
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
 from stackplan.model.secret import Redactor, passwords
@@ -34,6 +35,23 @@ def in_clear(plan: SavedPlan, secrets: Iterable[str]) -> tuple[Diagnosis, ...]:
     placed = {it for it in found | whole if it.at is not None}
     # What renders to a secret in clear has it from somewhere; only where that is not known is the step itself named.
     return tuple(placed or found)
+
+
+def named_in_clear(plan: SavedPlan) -> tuple[Diagnosis, ...]:
+    """Return a diagnosis for each variable of the plan that by its name is a secret, and whose value the plan shows."""
+    found = {
+        _named(name, saved.at)
+        for planned in plan.nodes
+        for variable, saved in planned.variables.items()
+        for name in names_in_clear(variable, saved.value if saved.resolved is None else saved.resolved)
+    }
+    return tuple(sorted(found, key=lambda it: (str(it.at), it.summary)))
+
+
+def _named(name: str, at: Location) -> Diagnosis:
+    summary = f"a plan carries the value of `{name}`, which by its name is a secret"
+    remedy = f"read it from elsewhere: `{name}: {{secret: true, env: NAME}}`, also in a file of `--vars`"
+    return Diagnosis(summary=summary, at=at, remedy=remedy)
 
 
 def _diagnosis(at: Location | None, step: str | None) -> Diagnosis:

@@ -23,6 +23,9 @@ FILE = "inventory.yaml"
 LOCAL = NodeName("localhost")
 _TARGET = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\[\]\s]+\]|[^:@\[\]\s/]+)(?::(?P<port>[0-9]+))?")
 
+_ANSIBLE_PASSWORD = re.compile("ansible_(?:[a-z0-9_]+_)?(?:pass|password|passwd|passphrase)")
+"""As in `ansible_password`, `ansible_ssh_pass`, `ansible_become_password`."""
+
 
 def read(path: Path) -> Inventory:
     """Return the inventory of a file: YAML, the JSON of `ansible-inventory --list`, or a program that prints it.
@@ -195,7 +198,7 @@ class _Builder:
         if not isinstance(found, YamlMapping):
             return {}
         self.diagnoses += variables.faults(found)
-        return variables.of(found, origin)
+        return _variables_of(found, origin)
 
     def _check_groups(self) -> None:
         for group in self.groups.values():
@@ -234,11 +237,11 @@ class _Builder:
         fields = {key.text: value for key, value in (*shared.entries, *(own.entries if own is not None else ()))}
         holding = [group.name for group in self.groups.values() if name in group.nodes]
         distances = groups.distances(holding, self._children())
-        found = dict(variables.of(_mapping(shared.get("vars"), at), "inventory defaults"))
+        found = dict(_variables_of(_mapping(shared.get("vars"), at), "inventory defaults"))
         order = list(self.groups)
         for group in sorted(distances, key=lambda it: (-distances[it], order.index(it))):
             found |= self.groups[group].variables
-        found |= variables.of(_mapping(own.get("vars") if own is not None else None, at), f"node {name}")
+        found |= _variables_of(_mapping(own.get("vars") if own is not None else None, at), f"node {name}")
         labels = {**_texts(shared.get("labels")), **_texts(own.get("labels") if own is not None else None)}
         command = fields.get("command")
         port = value_of(fields["port"]) if "port" in fields else None
@@ -259,6 +262,11 @@ class _Builder:
             groups=tuple(group for group in order if group in distances),
             at=at,
         )
+
+
+def _variables_of(found: YamlMapping, origin: str) -> dict[str, Variable]:
+    """Return the variables of a mapping, without the passwords that Ansible logs in with: no playbook is told them."""
+    return {name: it for name, it in variables.of(found, origin).items() if not _ANSIBLE_PASSWORD.fullmatch(name)}
 
 
 def _names(found: Read | None) -> Iterator[tuple[str, Location]]:

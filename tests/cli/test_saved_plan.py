@@ -189,6 +189,70 @@ def test_variables_are_those_of_the_plan_and_say_where_they_come_from(stackplan,
     assert (home / "motd").read_text() == "hey localhost all\n"
 
 
+INVENTORY = """\
+stackplan: 1
+defaults: {vars: {ansible_ssh_pass: t0psecret-1, greeting: "{{ hail }} and {{ crowd }}", hail: hey}}
+groups:
+  hosts:
+    vars: {ansible_become_password: t0psecret-2, db_password: t0psecret-3, site: {api_key: t0psecret-4}}
+    nodes: {gpu-01: {connection: local, vars: {crowd: you}}}
+"""
+ANSIBLE = {
+    "hosts": {"hosts": ["gpu-01"], "vars": {"db_password": "t0psecret-3", "hail": "hey", "crowd": "you"}},
+    "_meta": {
+        "hostvars": {
+            "gpu-01": {
+                "ansible_connection": "local",
+                "ansible_become_password": "t0psecret-2",
+                "my_token": "t0psecret-5",
+                "greeting": "{{ hail }} and {{ crowd }}",
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [("i.yaml", INVENTORY), ("i.json", json.dumps(ANSIBLE))])
+def test_only_variables_that_the_playbook_uses_are_kept(stackplan, playbook, home, name, text):
+    project = playbook.parent
+    (project / name).write_text(text)
+    (project / "greeting.txt").write_text("{{ greeting }} {{ inner }}\n")
+    playbook.write_text(PLAYBOOK.replace("vars:\n", 'vars:\n  inner: "of {{ innermost }}"\n  innermost: all\n'))
+    assert stackplan("plan", "motd.yaml", "-i", name, "-o", "p.out").returncode == 0
+    (project / name).unlink()
+    (node,) = json.loads((project / "p.out").read_text())["nodes"]
+    assert {*node["variables"]} == {"greeting", "hail", "crowd", "inner", "innermost", "token"}
+    assert apply(stackplan, project / "p.out").returncode == 0
+    assert (home / "motd").read_text() == "hey and you of all\n"
+    (project / name).write_text(text)
+    (home / "motd").unlink()
+    assert stackplan("apply", "motd.yaml", "-i", name, "--yes").returncode == 0
+    kept = [project / "p.out", *(project.parent / "state").rglob("plan.json")]
+    assert len(kept) == 3
+    assert [path.name for path in kept if "t0psecret" in path.read_text()] == []
+
+
+@pytest.mark.parametrize("used", ["{{ db_password }}", "{{ site.api_key }}", "{{ through }}"])
+def test_a_variable_in_clear_that_is_a_secret_by_its_name_goes_into_no_plan(stackplan, playbook, project, used):
+    (project / "i.yaml").write_text(INVENTORY.replace("crowd: you", "through: '{{ db_password }}'"))
+    (project / "greeting.txt").write_text(f"hello {used}\n")
+    playbook.write_text(PLAYBOOK)
+    values = ["--var", "greeting=hello", "-i", "i.yaml"]
+    ended = stackplan("plan", "motd.yaml", *values, "-o", "p.out")
+    assert ended.returncode == 2
+    name = "api_key" if "site" in used else "db_password"
+    assert (
+        f"i.yaml:5:{INVENTORY.splitlines()[4].index('t0psecret-3' if name == 'db_password' else '{api_key') + 1}"
+        in (ended.stderr)
+    )
+    assert f"a plan carries the value of `{name}`, which by its name is a secret" in ended.stderr
+    assert not (project / "p.out").exists()
+    done = stackplan("apply", "motd.yaml", *values, "--yes", "--format", "json")
+    assert done.returncode == 0
+    assert "cannot be resumed" not in done.stderr
+    assert [text for name, text in report(done)["variables"].items() if "t0psecret" in text and name != "through"] == []
+
+
 def test_a_secret_that_is_missing_is_named_with_its_place(stackplan, plan_file, environment, home):
     del environment["TOKEN"]
     ended = apply(stackplan, plan_file)

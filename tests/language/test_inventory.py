@@ -55,6 +55,16 @@ def test_nearest_group_wins_then_file_order_then_the_node(read_inventory):
     assert third.variables["where"].value == "own"
 
 
+def test_passwords_that_ansible_logs_in_with_are_no_variables(read_inventory):
+    names = ["ansible_password", "ansible_ssh_pass", "ansible_become_password", "ansible_ssh_private_key_passphrase"]
+    given = ", ".join(f"{name}: t0psecret" for name in names)
+    text = (
+        f"stackplan: 1\ndefaults: {{vars: {{{given}}}}}\ngroups:\n  g: {{vars: {{{given}, ansible_user: ops}}, nodes: "
+    )
+    found = read_inventory(f"{text}{{n: {{vars: {{{given}, ansible_passes: 3}}}}}}}}\n").nodes["n"]
+    assert {*found.variables} == {"ansible_user", "ansible_passes"}
+
+
 def test_later_of_two_groups_at_one_distance_wins(read_inventory):
     text = "stackplan: 1\ngroups:\n  a: {vars: {x: a}, nodes: {n: }}\n  b: {vars: {x: b}, nodes: {n: {port: 23}}}\n"
     found = read_inventory(text).nodes["n"]

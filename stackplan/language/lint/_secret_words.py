@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from stackplan.language.lint._secrets import in_clear, is_secret_name, named
+from stackplan.language.lint._secrets import named
 from stackplan.language.lint._shell import Command
+from stackplan.language.secret_name import in_clear, is_secret_name
 
 _LOGIN = {
     "curl": ("-u", "--user", "-U", "--proxy-user"),

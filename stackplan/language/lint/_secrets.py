@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.secret_name import NAME, in_clear, is_secret_name
+
 # Each prefix is documented by its issuer; what follows is as long as those tokens are at least.
 _TOKENS = {
     "a Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
@@ -29,52 +31,19 @@ _HEADER = re.compile(
     r"authorization[\"']?\s*[:=,]?\s*[\"']?(?:bearer|basic|token|apikey)\s+(?P<secret>[A-Za-z0-9+/=._~:-]+)",
     re.IGNORECASE,
 )
-_NAME = (
-    r"(?:[A-Za-z0-9_.-]*[_.-])?(?:(?:access|auth|refresh|hub|api|id|bot)?token|[A-Za-z]*password|passwd|passphrase|secret|"
-    r"(?:api|access|private|secret|encryption|signing)[_-]?key|(?<=[_-])pwd|sshpass)"
-)
-_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
-_OF_TEXT = re.compile(
-    # Tokens of a tokenizer, and counts of them.
-    r"(?:^|.*[_.-])(?:pad|eos|bos|unk|sep|cls|mask|image|audio|video|stop|next|special|think|tool|start|end|max|min|new|num|"
-    r"per|prompt|image|draft)[_-]?token",
-    re.IGNORECASE,
-)
 _NAMED = re.compile(
-    rf"(?<![A-Za-z0-9_.-])(?:--?)?(?P<name>{_NAME})(?P<between>[\"']?\s*(?:=|:\s)\s*)(?P<quote>[\"']?)"
+    rf"(?<![A-Za-z0-9_.-])(?:--?)?(?P<name>{NAME})(?P<between>[\"']?\s*(?:=|:\s)\s*)(?P<quote>[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )
 _MASKED = re.compile(
-    rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{_NAME}[\"']?\s*[=:]|--{_NAME})\s*[\"']?|"
+    rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{NAME}[\"']?\s*[=:]|--{NAME})\s*[\"']?|"
     r"\s(?:-[A-Za-z]*[uU]|--user|--proxy-user|--[a-z-]*creds)[=\s]?\s*[\"']?[^\s:\"'-][^\s:\"']*:|"
     r"(?:login|sshpass|mysql\w*|mariadb|redis-cli|ipmitool)\b.{0,200}?\s-[paPw]\s*[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )
 _NETRC = re.compile(r"\blogin\s+\S+\s+password\s+(?P<secret>\S+)")
-_STANDS_FOR_ONE = re.compile(
-    r"<.*>|[*xX.\u2026-]+|\*\*\*.*|(?:your|my)[-_].*|none|null|empty|dummy|unused|true|false|enabled|disabled|required|"
-    r"optional|string|redacted|not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask",
-    re.IGNORECASE,
-)
-_ELSEWHERE = ("/", "~", "./", "../", "@", "%", "!", "{", "[", "http://", "https://", "file:", "env:", "vault:", "env.")
-_RELATIVE = re.compile(r"(?:[a-z_.-]+/)+[a-z_.-]+")
-SHORTEST = 6
-"""Characters of the shortest value that a name alone makes a secret of."""
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether what bears this name is a token or a password: HF_TOKEN, --api-key, and not --eos-token."""
-    return _SECRET_NAME.fullmatch(name) is not None and _OF_TEXT.match(name) is None
-
-
-def in_clear(value: str, *, shortest: int = SHORTEST) -> bool:
-    """Return whether a value is written out, and no variable, template, path or word that stands in for it."""
-    value = value.strip()
-    if len(value) < shortest or any(it in value for it in ("$", "`", "{{", "(", ")", "[")):
-        return False
-    return not (value.startswith(_ELSEWHERE) or _STANDS_FOR_ONE.fullmatch(value) or _RELATIVE.fullmatch(value))
 
 
 def in_line(line: str) -> Iterator[tuple[str, int]]:

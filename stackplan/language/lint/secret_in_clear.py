@@ -7,6 +7,7 @@ from stackplan.language.lint import _secret_words, _secrets, _settings
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.secret_name import in_clear, is_secret_name
 from stackplan.model.location import Location
 
 _REMEDY = "make it a secret variable, `NAME: {secret: true, env: NAME}`, and withdraw the one that stood here"
@@ -50,7 +51,7 @@ def _by_name(subject: Subject) -> Iterator[_Found]:
             identity = None if step_or_none is None else step_or_none.id
             found += [(name, it, statement.arguments.place("env", name), identity) for name, it in environment.items()]
     for name, value, at, step_id in found:
-        if isinstance(value, str) and _secrets.is_secret_name(name) and _secrets.in_clear(value):
+        if isinstance(value, str) and is_secret_name(name) and in_clear(value):
             yield f"the value of `{name}` stands here", at, step_id
 
 
@@ -65,7 +66,7 @@ def _in_steps(subject: Subject) -> Iterator[_Found]:
 def _in_conditions(subject: Subject) -> Iterator[_Found]:
     for commands, statement, step in subject.asked:
         pairs = [pair for it in commands for pair in _settings.of_command(it)]
-        named = [name for name, value in pairs if _secrets.is_secret_name(name) and _secrets.in_clear(value)]
+        named = [name for name, value in pairs if is_secret_name(name) and in_clear(value)]
         for name in (*named, *(name for _, name in _told(commands))):
             yield f"the value of `{name}` stands here", statement.at, None if step is None else step.id
 
