@@ -1,9 +1,10 @@
 """Events and other dataclasses as plain JSON data and back, led by their types. Pure; imports model only."""
 
 import enum
+import json
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -17,6 +18,9 @@ class Malformed(ValueError):
     """The data does not have the form of the type that it should be."""
 
 
+_WORDS: Mapping[type, str] = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_SHOWN = 80
+_FEW = 4
 _EVENTS: Mapping[str, type] = {kind.__name__: kind for kind in get_args(events.Event)}
 
 
@@ -89,14 +93,17 @@ def _decode_enumeration(value: object, kind: type[enum.Enum]) -> enum.Enum:
     try:
         return kind(value)
     except ValueError as error:
-        raise Malformed(f"{value!r} is no {kind.__name__}") from error
+        raise Malformed(f"{_shown(value)} is none of {', '.join(str(it.value) for it in kind)}") from error
 
 
 def _decode_scalar(value: object, kind: type) -> object:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise Malformed("a number in it is too large") from error
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise Malformed(f"{kind.__name__} is expected, not {value!r}")
+        raise Malformed(f"{_WORDS.get(kind, kind.__name__)} is expected, not {_shown(value)}")
     return value
 
 
@@ -104,10 +111,10 @@ def _decode_container(value: object, origin: type, kinds: tuple[Any, ...]) -> An
     """Decode a tuple of one kind, or a mapping from texts to one kind."""
     if origin is tuple:
         if not isinstance(value, list):
-            raise Malformed(f"a list is expected, not {value!r}")
+            raise Malformed(f"a list is expected, not {_shown(value)}")
         return tuple(_decode(item, kinds[0]) for item in value)
     if not isinstance(value, dict):
-        raise Malformed(f"an object is expected, not {value!r}")
+        raise Malformed(f"an object is expected, not {_shown(value)}")
     return {key: _decode(item, kinds[1]) for key, item in value.items()}
 
 
@@ -120,10 +127,23 @@ def _decode_optional(value: object, kinds: tuple[Any, ...]) -> Any:
 
 def _decode_dataclass(value: object, kind: Any) -> Any:
     if not isinstance(value, dict):
-        raise Malformed(f"an object is expected, not {value!r}")
+        raise Malformed(f"an object is expected, not {_shown(value)}")
     hints = _hints(kind)
     known = {field.name: _decode(value[field.name], hints[field.name]) for field in fields(kind) if field.name in value}
-    try:
-        return kind(**known)
-    except TypeError as error:
-        raise Malformed(f"not a {kind.__name__}: {error}") from error
+    if lacking := [it.name for it in fields(kind) if it.name not in known and _is_required(it)]:
+        raise Malformed(f"`{lacking[0]}` is missing in an object with {_keys(value)}")
+    return kind(**known)
+
+
+def _is_required(field: "Field[Any]") -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _keys(value: dict[str, object]) -> str:
+    return ", ".join(f"`{key[:_SHOWN]}`" for key in [*value][:_FEW]) or "nothing in it"
+
+
+def _shown(value: object) -> str:
+    """Return a value as JSON has it, of a long one the beginning."""
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackplan.engine.encoding import Malformed
 from stackplan.engine.facts_file import Reading, Recording, decode, file_name, recording_of
-from stackplan.engine.json_text import Reader
+from stackplan.engine.json_text import Reader, fault
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.facts import Facts
 from stackplan.model.location import Location
@@ -65,22 +66,21 @@ def _paths(folder: Path) -> list[Path]:
 
 
 def _bytes(path: Path) -> bytes:
-    """Return what stands in a file. Raise ValueError for anything else (a pipe would be waited for), OSError."""
+    """Return what stands in a file. Raise Malformed for anything else (a pipe would be waited for), OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise ValueError("it is no file")
+            raise Malformed("it is no file")
         if about.st_size > LARGEST_BYTES:
-            raise ValueError(f"it is larger than {LARGEST_BYTES} bytes")
+            raise Malformed(f"it is larger than {LARGEST_BYTES} bytes")
         return file.read()
 
 
 def _unusable(path: Path, error: Exception) -> Diagnosis:
     line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
     column = error.colno if isinstance(error, json.JSONDecodeError) else 1
-    why = {RecursionError: "they are nested too deeply", UnicodeDecodeError: "they are not UTF-8"}.get(type(error))
-    why = why or getattr(error, "strerror", None) or str(error)
+    why = (error.strerror or str(error)) if isinstance(error, OSError) else fault(error)
     return Diagnosis(summary=f"these are no recorded facts: {why}", at=Location(str(path), line, column), remedy=_AGAIN)
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from stackplan.engine.encoding import Malformed, decode, encode
+from stackplan.engine.json_text import fault
 from stackplan.engine.state_folder import private_folder, unusable
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, OutputSeen, RunStarted
@@ -246,7 +247,7 @@ def _event(line: bytes, at: Location) -> Event | Diagnosis | None:
         return decode(data) if at.line > 1 else None
     except (ValueError, RecursionError) as error:
         observed = line[:80].decode("utf-8", "replace")
-        summary = f"the journal is damaged: {error}"
+        summary = f"the journal is damaged: {fault(error)}"
         return Diagnosis(summary=summary, expected="one event a line", observed=observed, at=at)
 
 

@@ -16,6 +16,20 @@ def parse(text: str | bytes) -> object:
     return json.loads(text, object_pairs_hook=_object)
 
 
+def fault(error: Exception) -> str:
+    """Return in words of ours why a text could not be read: what Python says of it is advice to who programs in it."""
+    match error:
+        case json.JSONDecodeError():
+            return f"it ends early or is damaged at line {error.lineno}, column {error.colno}"
+        case Malformed():
+            return str(error)
+        case RecursionError():
+            return "it is nested too deeply"
+        case UnicodeDecodeError():
+            return f"it is not UTF-8 from byte {error.start} on"
+    return "a number in it has thousands of digits" if "digits" in str(error) else "it cannot be read"
+
+
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     # Which of the two is meant cannot be told, and every reader takes another one.
     found = dict(pairs)

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from stackplan.engine.encoding import Malformed, decode
 from stackplan.engine.journal import check_format, goes_on, journal_path, open_journal
+from stackplan.engine.json_text import fault
 from stackplan.language.nearest import alternatives, did_you_mean, nearest
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, NodeEnded, RunEnded, RunStarted
@@ -57,7 +58,7 @@ def run_line(path: Path, run: str) -> RunLine:
     except OSError as error:
         return _unreadable(run, f"{path}: {error.strerror or error}")
     except (ValueError, RecursionError) as error:
-        return _unreadable(run, f"its journal is damaged: {error}")
+        return _unreadable(run, f"its journal is damaged: {fault(error)}")
     if begun is None:
         # Whoever has only just begun it, or was killed at that moment.
         state = RunState.RUNNING if goes_on(path) else RunState.UNREADABLE

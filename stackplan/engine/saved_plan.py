@@ -13,7 +13,7 @@ from typing import cast
 
 from stackplan.engine.conclusion import Conclusion
 from stackplan.engine.encoding import Malformed, plain, typed
-from stackplan.engine.json_text import BYTE_ORDER_MARK, format_of, parse
+from stackplan.engine.json_text import BYTE_ORDER_MARK, fault, format_of, parse
 from stackplan.model.arguments import Value
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName, Transport
@@ -190,12 +190,8 @@ def decode(text: str) -> SavedPlan:
     """Return the plan of a text. Raise Malformed, in one sentence, for one that is cut off, changed, or none."""
     try:
         document = parse(text.removeprefix(BYTE_ORDER_MARK))
-    except json.JSONDecodeError as error:
-        raise Malformed(f"it ends early or is damaged: {error}") from error
-    except Malformed:
-        raise
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"it cannot be read: {error}") from error
+        raise Malformed(fault(error)) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         found = document.get("format") if isinstance(document, dict) else type(document).__name__
         raise Malformed(f"its format is {found}, and this version of stackplan reads {FORMAT}")

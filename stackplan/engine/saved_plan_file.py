@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from stackplan.engine.encoding import Malformed
-from stackplan.engine.json_text import BYTE_ORDER_MARK, format_of
+from stackplan.engine.json_text import BYTE_ORDER_MARK, fault, format_of
 from stackplan.engine.saved_plan import SavedPlan, decode, encode, is_plan
 from stackplan.model.diagnosis import Diagnosis, Invalid
 
@@ -79,7 +79,7 @@ def read_plan(path: Path) -> SavedPlan:
     try:
         return decode(data.decode("utf-8"))
     except (Malformed, UnicodeDecodeError) as error:
-        raise Invalid([_unusable(path, str(error))]) from error
+        raise Invalid([_unusable(path, fault(error))]) from error
 
 
 def _unusable(path: Path, why: str) -> Diagnosis:

@@ -66,8 +66,10 @@ def _value(body: bytes) -> Any:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise FrameInvalid(f"a frame is not JSON: {error}", body[:80]) from error
+        # Of a number of thousands of digits Python gives advice to who programs in it.
+        why = "a number has thousands of digits" if type(error) is ValueError else str(error)
+        raise FrameInvalid(f"a frame is not JSON: {why}", body[:80]) from error
 
 
 def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON value")
+    raise FrameInvalid(f"a frame is not JSON: {word} is no JSON value", word.encode())

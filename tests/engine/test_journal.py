@@ -111,14 +111,14 @@ def test_a_run_that_was_killed_while_a_step_ran_says_so(path, kinds):
     [
         (b'{"format":"stackplan.journal/1"}\nnot json\n{}\n', "the journal is damaged"),
         (b'{"format":"stackplan.journal/1"}\n{}\n', "not an event"),
-        (b'{"format":"stackplan.journal/1"}\n{"event":"RunEnded"}\n', "not a RunEnded"),
+        (b'{"format":"stackplan.journal/1"}\n{"event":"RunEnded"}\n', "`run` is missing in an object with `event`"),
         (
             b'{"format":"stackplan.journal/1"}\n{"event":"RunEnded","run":1,"outcome":"ok","time":""}\n',
-            "str is expected",
+            "a text is expected, not 1",
         ),
         (
             b'{"format":"stackplan.journal/1"}\n{"event":"RunEnded","run":"","outcome":"fine","time":""}\n',
-            "NodeOutcome",
+            '"fine" is none of ok, pending',
         ),
         (b'{"format":"stackplan.journal/9"}\n', "does not name the format"),
         (b"[" * 100_000 + b"\n", "the journal is damaged"),

@@ -95,7 +95,7 @@ def test_a_journal_torn_at_any_byte_is_a_line_and_never_an_error(write):
         (b"no journal at all\n", "damaged"),
         (b"x" * 200_000, "does not name the format"),
         (b"[" * 60_000 + b"\n", "damaged"),
-        (json.dumps({"format": FORMAT}).encode() + b'\n{"event":"RunEnded"}\n', "not a RunEnded"),
+        (json.dumps({"format": FORMAT}).encode() + b'\n{"event":"RunEnded"}\n', "`run` is missing in an object"),
         (json.dumps({"format": FORMAT}).encode() + b'\n{"event":"SomethingNew"}\n', "does not begin with the start"),
         (json.dumps({"format": FORMAT}).encode() + b"\n\xff\xfe\n", "damaged"),
         (b"", "does not say yet"),
