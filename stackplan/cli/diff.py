@@ -95,10 +95,11 @@ def command(
     failing = False
     if facts is not None:
         selection = Selection(inventory=inventory, limit=limit, variable_files=variable_files, assignments=assignments)
-        reports = _plans(sides, selection, read_folder(facts))
+        recorded = read_folder(facts)
+        reports = _plans(sides, selection, recorded)
         old, new = (report.nodes if report else () for report in reports)
         renamed = {step.was: step.id for step in comparison.steps if step.was is not None}
-        nodes = compare_plans(old, new, renamed)
+        nodes = compare_plans(old, new, renamed, recorded)
         comparison = replace(comparison, nodes=nodes)
         failing = reports[1] is not None and exit_status(reports[1]) != 0
     _show(comparison, form)

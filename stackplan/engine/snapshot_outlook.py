@@ -22,9 +22,22 @@ def room_queries(step: BoundStep, facts: Facts) -> tuple[Query, ...]:
 
 
 def room_notes(step: BoundStep, facts: Facts, told: Collection[Query]) -> tuple[Diagnosis, ...]:
-    """Return a note on the snapshot of each thing that the step writes; not again of what was `told` before."""
+    """Return a note on the snapshot of each thing that the step writes; not again of what was `told` before, by
+    whatever name.
+    """
     things = step.writes(facts) if room_queries(step, facts) else ()
-    return tuple(_note(step, it, facts) for it in things if room_query(_RUN, it) not in told)
+    places = {_place(it, facts) for it in told} - {None}
+    new = ((it, room_query(_RUN, it)) for it in things)
+    return tuple(
+        _note(step, it, facts) for it, asked in new if asked not in told and _place(asked, facts) not in places
+    )
+
+
+def _place(asked: Query, facts: Facts) -> str | None:
+    """Return where the thing is of which a snapshot would be taken, None where that was not told."""
+    answer = facts.answers.get(asked)
+    place = answer.value.get("path") if isinstance(answer, Known) and isinstance(answer.value, dict) else None
+    return place if isinstance(place, str) else None
 
 
 def _note(step: BoundStep, thing: Written, facts: Facts) -> Diagnosis:

@@ -100,3 +100,14 @@ def test_a_step_that_is_not_taken_back_or_does_not_run_asks_for_no_room(how):
     world, steps = planned(told(), "torch", **how)
     assert said(steps) == [[]]
     assert world.rooms == []
+
+
+@pytest.mark.parametrize(("place", "told_of"), [(VENV, 1), (None, 2)])
+def test_the_room_for_one_folder_by_two_names_is_told_once(monkeypatch, place, told_of):
+    """Where nothing is told of the place, nobody takes two names for one."""
+    monkeypatch.setattr(Fill, "writes", lambda self, facts: environment(f"/home/ops/{self.name}"))
+    room = told()
+    answer = room if place else replace(room, value={**room.value, "path": None})
+    world, steps = planned(answer, "current", "ml-env")
+    assert {*world.rooms} == {"/home/ops/current", "/home/ops/ml-env"}
+    assert sum(len(it.diagnoses) for it in steps) == told_of
