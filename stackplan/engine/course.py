@@ -52,7 +52,7 @@ class Course:
         found: list[tuple[Query, ...]] = []
         earlier = self._earlier
         for step in ahead:
-            resting = isinstance(step, SkippedStep) or at_rest(step, self.outlook, self.standing, earlier)
+            resting = isinstance(step, SkippedStep) or self._at_rest(step, earlier)
             wanted = isinstance(step, BoundStep) and self.standing.failing is None
             dry = self._forecasts(step) if isinstance(step, BoundStep) and wanted else ()
             found.append(dry if resting or not isinstance(step, BoundStep) else (*dry, *self._rooms(step)))
@@ -60,6 +60,11 @@ class Course:
                 break
             earlier += [step] if isinstance(step, BoundStep) else []
         return tuple(found)
+
+    def _at_rest(self, step: BoundStep, earlier: Sequence[BoundStep]) -> bool:
+        return self.outlook.recall_turn(
+            "at rest", step, lambda outlook: at_rest(step, outlook, self.standing, earlier), self.standing, len(earlier)
+        )
 
     @property
     def _earlier(self) -> list[BoundStep]:

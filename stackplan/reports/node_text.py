@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -9,6 +10,7 @@ from rich.cells import cell_len
 from stackplan.model.diagnosis import Severity
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import ConditionReport, NodeReport, StepReport
+from stackplan.model.same import Same
 from stackplan.model.verdict import Status
 from stackplan.reports.condition_text import (
     INDENT,
@@ -146,6 +148,16 @@ def _not_reached(steps: list[StepReport], width: int, paint: Paint) -> list[str]
 
 
 def _details(step: StepReport, width: int, paint: Paint) -> list[str]:
+    """Return the lines below a step's own; nodes of which the same is reported share the step, and those."""
+    return [*_details_of(Same(step), width, paint)]
+
+
+@lru_cache(maxsize=1024)
+def _details_of(step: Same[StepReport], width: int, paint: Paint) -> list[str]:
+    return _written(step.it, width, paint)
+
+
+def _written(step: StepReport, width: int, paint: Paint) -> list[str]:
     if step.outcome is StepOutcome.FAILED:
         return _stop(step, width, paint)
     if step.outcome is StepOutcome.NOT_HELD:
