@@ -8,7 +8,7 @@ import click
 from stackplan.cli.output import say, say_on_terminal
 from stackplan.engine.newer_runs import newer_runs
 from stackplan.engine.remember import remember
-from stackplan.engine.rollout import Connect
+from stackplan.engine.target import Connect
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.history import NodeHistory, PastRun
 from stackplan.model.node import Node

@@ -14,8 +14,8 @@ from stackplan.connection.options import ConnectOptions
 from stackplan.connection.session import Session
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
-from stackplan.engine.rollout import Target
 from stackplan.engine.saved_plan import SavedPlan
+from stackplan.engine.target import Target
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source

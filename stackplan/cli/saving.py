@@ -8,12 +8,11 @@ from stackplan import __version__
 from stackplan.cli.login import login_name
 from stackplan.cli.preparation import Prepared
 from stackplan.connection.failure import ConnectionFailure
-from stackplan.engine.apply import identity
 from stackplan.engine.basis import Basis, Part
 from stackplan.engine.clear_secret import in_clear, named_in_clear
 from stackplan.engine.conclusion import Conclusion, conclude
+from stackplan.engine.identity import identity
 from stackplan.engine.planner import NodePlan
-from stackplan.engine.rollout import Target
 from stackplan.engine.saved_plan import (
     Making,
     PlannedNode,
@@ -26,6 +25,7 @@ from stackplan.engine.saved_plan import (
     saved_variable,
     sha256_text,
 )
+from stackplan.engine.target import Target
 from stackplan.language.snapshot import Noting
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.outcome import NodeOutcome

@@ -10,18 +10,19 @@ from pathlib import Path
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.attachment import RECONNECT_S
 from stackplan.engine.clock import Clock
+from stackplan.engine.identity import identity
 from stackplan.engine.journal import Journal, journal_path
 from stackplan.engine.perform import Run
 from stackplan.engine.recorder import Recorder
-from stackplan.engine.rollout import Connect, RollOut, Target
+from stackplan.engine.rollout import RollOut
 from stackplan.engine.run_id import run_id
 from stackplan.engine.saved_plan import SavedPlan
 from stackplan.engine.saved_plan_file import write_plan
 from stackplan.engine.state_folder import private_folder
 from stackplan.engine.stop import Stop
+from stackplan.engine.target import Connect, Target
 from stackplan.model.event import Event, RunEnded, RunResumed, RunStarted
-from stackplan.model.playbook import Playbook
-from stackplan.model.report import PlaybookIdentity, Report
+from stackplan.model.report import Report
 from stackplan.model.secret import Redactor
 
 
@@ -42,11 +43,6 @@ class Setting:
     variables: Mapping[str, str] = field(default_factory=dict)
     reconnect_s: float = RECONNECT_S
     plan: SavedPlan | None = None
-
-
-def identity(playbook: Playbook) -> PlaybookIdentity:
-    """Return what a report says of the playbook that it is about."""
-    return PlaybookIdentity(name=playbook.name, path=playbook.path, sha256=playbook.sha256, revision=playbook.revision)
 
 
 def run_ended(report: Report, time: str) -> RunEnded:

@@ -12,7 +12,7 @@ from stackplan.engine.crew import Crew
 from stackplan.engine.interruption import Interrupted, ended_by_operator
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.prove import answered
-from stackplan.engine.rollout import Connect, Target
+from stackplan.engine.target import Connect, Target
 from stackplan.model.facts import Answer, Facts, Failed, Origin, Query
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import NodeReport

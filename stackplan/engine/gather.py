@@ -9,7 +9,7 @@ from stackplan.engine.consult import Survey
 from stackplan.engine.facts_file import Recording, write
 from stackplan.engine.plan import node_plans
 from stackplan.engine.planner import NodePlan
-from stackplan.engine.rollout import Connect, Target
+from stackplan.engine.target import Connect, Target
 from stackplan.model.facts import Facts
 
 

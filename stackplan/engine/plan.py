@@ -5,18 +5,19 @@ from dataclasses import replace
 from functools import partial
 
 from stackplan.connection.failure import ConnectionFailure
-from stackplan.engine.apply import identity
 from stackplan.engine.bind import BoundPlaybook, unique
 from stackplan.engine.consult import Survey, ask, consult, not_reached
 from stackplan.engine.facts_file import recorded_answers
 from stackplan.engine.fold import report_nodes
+from stackplan.engine.identity import identity
 from stackplan.engine.memo import Memo
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.occupation import occupation
 from stackplan.engine.planner import NodePlan, Planner, drive
 from stackplan.engine.redaction import redacted
-from stackplan.engine.rollout import Connect, Target, waves
+from stackplan.engine.target import Connect, Target
 from stackplan.engine.waiting import saying
+from stackplan.engine.waves import waves
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Origin, Query
 from stackplan.model.outcome import NodeOutcome, Reason

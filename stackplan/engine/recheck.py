@@ -4,15 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from stackplan.connection.failure import ConnectionFailure
-from stackplan.engine.apply import identity
 from stackplan.engine.conclusion import conclude
 from stackplan.engine.consult import not_reached
 from stackplan.engine.fold import report_nodes
+from stackplan.engine.identity import identity
 from stackplan.engine.permit import REMEDY, Permit, stale
 from stackplan.engine.planner import NodePlan
 from stackplan.engine.redaction import redacted
-from stackplan.engine.rollout import Target
 from stackplan.engine.stale import Moved, compare, compare_renderings
+from stackplan.engine.target import Target
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import NodeReport, Report

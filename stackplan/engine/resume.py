@@ -11,7 +11,8 @@ from stackplan.engine.journal import GoesOn, ResumedJournal, journal_path, read
 from stackplan.engine.past import pasts
 from stackplan.engine.perform import Run
 from stackplan.engine.recorder import Recorder
-from stackplan.engine.rollout import Connect, RollOut, Target
+from stackplan.engine.rollout import RollOut
+from stackplan.engine.target import Connect, Target
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, RunResumed, RunStarted
 from stackplan.model.report import Report

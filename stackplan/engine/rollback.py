@@ -13,10 +13,11 @@ from stackplan.engine.node_session import NodeSession
 from stackplan.engine.output import Output
 from stackplan.engine.perform import NodeAtWork, Run
 from stackplan.engine.recorder import Recorder
-from stackplan.engine.rollout import Connect, RollOut, Target
+from stackplan.engine.rollout import RollOut
 from stackplan.engine.run_id import run_id
 from stackplan.engine.state_folder import private_folder
 from stackplan.engine.take_back import PUTTING_BACK, TakenBack, Thing, look, remedy, take_back
+from stackplan.engine.target import Connect, Target
 from stackplan.model.change import Change
 from stackplan.model.event import Event, OutputSeen, StepEnded, StepStarted
 from stackplan.model.node import Node

@@ -1,8 +1,8 @@
 """In which order nodes are taken, and when no more are: a canary, then batches, until too many have failed."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -10,18 +10,16 @@ from stackplan.connection.failure import ConnectionFailure, LeftOver, Locked, No
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine import history
 from stackplan.engine.attachment import Attachment, Losses
-from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.bug import bug, ended_by_bug
 from stackplan.engine.crew import Crew
 from stackplan.engine.execute import Execution
 from stackplan.engine.inquiry import Inquiry
-from stackplan.engine.node_session import NodeSession
 from stackplan.engine.perform import NodeAtWork, Run
-from stackplan.engine.permit import Permit
 from stackplan.engine.stop import Level
 from stackplan.engine.takeover import take_lock
+from stackplan.engine.target import Connect, Target
+from stackplan.engine.waves import waves
 from stackplan.model.event import ConnectionDropped, NodeEnded, NodeStarted, Reattached
-from stackplan.model.node import Node
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.playbook import Rollout
 from stackplan.model.report import NodeReport, Report
@@ -30,7 +28,6 @@ T = TypeVar("T")
 # Whoever was not taken yet says at once that he was not.
 _TURN_S = 2.0
 
-Connect = Callable[[Node], NodeSession]
 # A node that another run holds was not brought to where it should be, and neither was one that could not be reached.
 _FAILURES = frozenset(
     {NodeOutcome.FAILED, NodeOutcome.LOST, NodeOutcome.UNREACHABLE, NodeOutcome.LOCKED, NodeOutcome.STALE}
@@ -44,38 +41,6 @@ _NOT_HELD: dict[type[ConnectionFailure], NodeOutcome] = {
     LeftOver: NodeOutcome.LOCKED,
     NodeProgramFailed: NodeOutcome.FAILED,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A node and its playbook: rendered with its variables, and bound; `permit` narrows what may run there."""
-
-    node: Node
-    playbook: BoundPlaybook
-    permit: Permit | None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        return tuple(step.id for step in self.playbook.steps)
-
-
-def waves(targets: Sequence[T], rollout: Rollout) -> tuple[tuple[T, ...], ...]:
-    """Return the targets in waves: first the canary, then batches; percentages are of all targets.
-
-    Without a canary the batches begin at once; without a batch all that are left are one wave.
-    """
-    total = len(targets)
-    left = tuple(targets)
-    found: list[tuple[T, ...]] = []
-    if rollout.canary is not None:
-        size = rollout.canary.of(total)
-        found.append(left[:size])
-        left = left[size:]
-    size = total if rollout.batch is None else rollout.batch.of(total)
-    while left:
-        found.append(left[:size])
-        left = left[size:]
-    return tuple(wave for wave in found if wave)
 
 
 class RollOut:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from stackplan.connection.failure import ConnectionFailure
-from stackplan.engine.apply import identity
 from stackplan.engine.bind import AnyStep, BoundPlaybook, SkippedStep, queries_of
 from stackplan.engine.consult import Survey, consult, live_facts, not_reached
 from stackplan.engine.fold import report_nodes
 from stackplan.engine.headline import headline
+from stackplan.engine.identity import identity
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.prove import condition_reports, prove, summed
 from stackplan.engine.redaction import redacted
-from stackplan.engine.rollout import Connect, Target
+from stackplan.engine.target import Connect, Target
 from stackplan.engine.wording import unmet_text
 from stackplan.model.facts import Facts, Query
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome

@@ -8,8 +8,9 @@ from stackplan.connection.failure import ConnectionLost, Locked, NodeProgramFail
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.execute import Execution
 from stackplan.engine.exit_status import exit_status
-from stackplan.engine.rollout import RollOut, waves
+from stackplan.engine.rollout import RollOut
 from stackplan.engine.stop import Level
+from stackplan.engine.waves import waves
 from stackplan.model.event import NodeEnded, NodeStarted, StepEnded, StepStarted
 from stackplan.model.job import Exited, Interrupted
 from stackplan.model.outcome import NodeOutcome, Reason

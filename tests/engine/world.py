@@ -14,8 +14,9 @@ from stackplan.engine.bind import BoundPlaybook, bind
 from stackplan.engine.journal import Journal
 from stackplan.engine.perform import Run
 from stackplan.engine.recorder import Recorder
-from stackplan.engine.rollout import RollOut, Target
+from stackplan.engine.rollout import RollOut
 from stackplan.engine.stop import Level, Stop
+from stackplan.engine.target import Target
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Change, Held, State
 from stackplan.model.condition import Combination, Condition, Recheck

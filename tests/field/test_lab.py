@@ -7,7 +7,7 @@ from stackplan.connection.options import ConnectOptions
 from stackplan.engine.bind import bind
 from stackplan.engine.consult import Survey
 from stackplan.engine.plan import plan
-from stackplan.engine.rollout import Target
+from stackplan.engine.target import Target
 from stackplan.lab.laboratory import running_lab
 from stackplan.language import inventory, playbook
 from stackplan.language.alone import render_alone

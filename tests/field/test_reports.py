@@ -12,7 +12,7 @@ from stackplan.engine.apply import Setting, apply
 from stackplan.engine.bind import bind
 from stackplan.engine.consult import Survey
 from stackplan.engine.plan import plan
-from stackplan.engine.rollout import Target
+from stackplan.engine.target import Target
 from stackplan.language import linting, playbook
 from stackplan.language.alone import render_alone
 from stackplan.model.node import Node, NodeName
