@@ -9,13 +9,11 @@ from stackplan.cli.places import find_playbook
 from stackplan.cli.rendering import Renderings
 from stackplan.cli.selection import Selection
 from stackplan.cli.steps import narrowed
-from stackplan.connection.connect import connect
-from stackplan.connection.options import ConnectOptions
-from stackplan.connection.session import Session
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
+from stackplan.engine.node_session import NodeSession
 from stackplan.engine.saved_plan import SavedPlan
-from stackplan.engine.target import Target
+from stackplan.engine.target import Connect, Target
 from stackplan.language import inventory as inventories
 from stackplan.language import playbook as playbooks
 from stackplan.language import source
@@ -44,7 +42,7 @@ class Prepared:
     playbook: Playbook
     targets: tuple[Target, ...]
     redactor: Redactor
-    connect: Callable[[Node], Session]
+    connect: Connect
     scopes: Mapping[str, Scope] = field(default_factory=dict)
     plan: SavedPlan | None = None
 
@@ -111,14 +109,13 @@ def prepare_nodes(
         # Whatever was said of arguments that a secret went into: by now it is known which texts these are.
         redactor = Redactor(secrets.revealed())
         raise Invalid([source.hidden(it, redactor.text) for it in invalid.diagnoses]) from None
-    options = ConnectOptions(accept_new=accept_new)
     # Nodes with the same variables share one rendered playbook, which is gone through once.
     rendered = {id(it.playbook): it.playbook.playbook for it in targets}
     return Prepared(
         playbook=playbook,
         targets=targets,
         redactor=Redactor(secrets.revealed().union(*map(passwords_in, rendered.values()))),
-        connect=lambda node: connect(node, options),
+        connect=_connecting(accept_new=accept_new),
         scopes=scopes,
     )
 
@@ -183,3 +180,13 @@ def _said_of(diagnosis: Diagnosis, found: list[str], nodes: int) -> Diagnosis:
         return diagnosis
     names = ", ".join(found[:MOST_NAMES]) + (" …" if len(found) > MOST_NAMES else "")
     return replace(diagnosis, summary=f"{diagnosis.summary} (on {names})")
+
+
+def _connecting(*, accept_new: bool) -> Connect:
+    def connecting(node: Node) -> NodeSession:
+        # Spared by whoever plans on recorded facts.
+        from stackplan.connection.connect import ConnectOptions, connect  # noqa: PLC0415
+
+        return connect(node, ConnectOptions(accept_new=accept_new))
+
+    return connecting
