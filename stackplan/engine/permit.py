@@ -6,6 +6,7 @@ from stackplan.engine.basis import find
 from stackplan.engine.bind import BoundPlaybook, BoundStep
 from stackplan.engine.conclusion import Conclusion
 from stackplan.engine.stale import Moved, compare_bases
+from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Facts
 from stackplan.model.kind import CannotAct
@@ -43,13 +44,16 @@ class Permit:
 
 
 def stale(node: str, moved: tuple[Moved, ...], *, done: bool = False) -> NodeReport:
-    """Return the report of a node that is not as the plan found it; nothing ran there. `done`: nothing was left to do,
-    although the plan had something to do: what moved then says little, and only the first of it is told.
+    """Return the report of a node that is not as the plan found it; nothing ran there. Of much that moved the first is
+    told. `done`: nothing was left to do, although the plan had something to do: what moved then says little.
     """
-    told = [it.diagnosis() for it in moved]
-    if done and len(told) > FIRST:
-        rest = Diagnosis(summary=f"and {len(told) - FIRST} more, as is to be expected", severity=Severity.NOTE)
-        told = [*told[:FIRST], rest]
+    causes = [it for it in moved if not it.follows]
+    told = [it.diagnosis() for it in causes[:FIRST]]
+    if len(causes) > FIRST:
+        expected = ", as is to be expected" if done else " on this node; `stackplan plan` tells how it stands now"
+        summary = f"and {counted(len(causes) - FIRST, 'more thing')} moved{expected}"
+        told.append(Diagnosis(summary=summary, severity=Severity.NOTE))
+    told += [it.diagnosis() for it in moved if it.follows]
     why = "every step of it is satisfied by now, so it was applied already or somebody did the same"
     return NodeReport(
         node=node,

@@ -1,29 +1,37 @@
 """What has moved since a plan was made: in the playbook as rendered, on the node, in what would run. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackplan.engine.basis import Basis, Part, Thing
 from stackplan.engine.conclusion import Conclusion, PlannedStep, renderings
 from stackplan.model.change import Change, Held, State, differences
-from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.count import counted
+from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.outcome import StepOutcome
 from stackplan.model.playbook import Playbook
 
 _ABSENT = "absent"
 _UNKNOWN = "not known"
+_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """One thing that is not as the plan has it; `step` is the first that rests on it, None for the playbook itself."""
+    """One thing that is not as the plan has it; `step` is the first that rests on it, None for the playbook itself.
+
+    `follows`: it is no cause, but comes of what moved.
+    """
 
     what: str
     planned: str
     now: str
     step: str | None = None
+    follows: bool = False
 
     def diagnosis(self) -> Diagnosis:
-        return Diagnosis(summary=self.what, expected=self.planned, observed=self.now, step=self.step)
+        severity = Severity.NOTE if self.follows else Severity.ERROR
+        return Diagnosis(summary=self.what, expected=self.planned, observed=self.now, step=self.step, severity=severity)
 
 
 def compare_renderings(saved: Conclusion, playbook: Playbook) -> tuple[Moved, ...]:
@@ -64,15 +72,46 @@ def _brief(value: object) -> str:
 
 
 def compare(saved: Conclusion, now: Conclusion) -> tuple[Moved, ...]:
-    """Return everything that moved between two plans of the same rendered playbook for the same node."""
+    """Return what moved between two plans of the same rendered playbook for the same node: causes, then what follows.
+
+    Where the node itself has moved, what becomes of the steps from there on follows from that, and is not told.
+    """
     moved = [*compare_bases(saved.basis, now.basis)]
-    after = {step.id: step for step in now.steps}
-    for step in saved.steps:
-        moved += _compare_runs(step, after[step.id])
+    pairs = [*zip(saved.steps, now.steps, strict=True)]
+    numbers = {step.id: number for number, step in enumerate(saved.steps)}
+    first = min((-1 if it.step is None else numbers[it.step] for it in moved), default=len(pairs))
+    stop = _stop(pairs)
+    reached = pairs[: min(first, len(pairs) if stop is None else stop + 1)]
+    for step, after in reached:
+        moved += _compare_runs(step, after)
     told = {it.step for it in moved}
     # Where the state, or what would run, says already why a step ends otherwise, that it does is no news.
-    moved += [it for step in saved.steps if step.id not in told for it in _compare_ends(step, after[step.id])]
-    return tuple(moved)
+    moved += [it for step, after in reached if step.id not in told for it in _compare_ends(step, after)]
+    return (*moved, *(() if stop is None else _not_reached(pairs, stop)))
+
+
+def _stop(pairs: Sequence[tuple[PlannedStep, PlannedStep]]) -> int | None:
+    """Return the number of the step that would fail now; None where none would."""
+    failing = (number for number, (_, after) in enumerate(pairs) if after.outcome is StepOutcome.WOULD_FAIL)
+    return next(failing, None)
+
+
+def _not_reached(pairs: Sequence[tuple[PlannedStep, PlannedStep]], stop: int) -> Iterator[Moved]:
+    """Yield, in one, the steps that the plan reaches and that stand behind the one that would fail now."""
+    failing = pairs[stop][1]
+    behind = [saved for saved, after in pairs[stop + 1 :] if saved.outcome is not after.outcome]
+    if not behind:
+        return
+    named = ", ".join(f"`{step.id}`" for step in behind[:_NAMED])
+    rest = f" and {counted(len(behind) - _NAMED, 'more step')}" if len(behind) > _NAMED else ""
+    it = "it" if len(behind) == 1 else "them"
+    yield Moved(
+        what=f"not reached any more: {named}{rest}; `{failing.id}` would fail before {it}",
+        planned=", ".join(dict.fromkeys(step.outcome.value for step in behind)),
+        now=_ending(failing),
+        step=failing.id,
+        follows=True,
+    )
 
 
 def compare_bases(saved: Basis, now: Basis) -> tuple[Moved, ...]:
@@ -169,7 +208,7 @@ def _predictions_moved(step: str, saved: tuple[Change, ...], now: tuple[Change, 
     """Yield one finding for each thing that would change otherwise; an index may have got new releases since."""
     if now is None:
         what = f"what step `{step}` would change cannot be told any more"
-        yield Moved(what=what, planned=f"{len(saved)} changes", now=_UNKNOWN, step=step)
+        yield Moved(what=what, planned=counted(len(saved), "change"), now=_UNKNOWN, step=step)
         return
     old = {(it.kind, it.name): it for it in saved}
     new = {(it.kind, it.name): it for it in now}

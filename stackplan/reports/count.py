@@ -1,6 +1,5 @@
-"""Numbers of things, in words; pure, and imports nothing."""
+"""Numbers of things, in words: as everywhere; pure."""
 
+from stackplan.model.count import counted
 
-def counted(count: int, noun: str) -> str:
-    """Return `1 node`, `3 nodes`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+__all__ = ["counted"]

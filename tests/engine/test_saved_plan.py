@@ -13,7 +13,7 @@ from stackplan.connection.failure import NodeUnreachable
 from stackplan.engine.clear_secret import in_clear
 from stackplan.engine.conclusion import conclude
 from stackplan.engine.encoding import Malformed
-from stackplan.engine.permit import Permit
+from stackplan.engine.permit import Permit, stale
 from stackplan.engine.planner import Planner, drive
 from stackplan.engine.recheck import failing, recheck, recheck_renderings
 from stackplan.engine.rendered_step import rendered
@@ -33,8 +33,9 @@ from stackplan.engine.saved_plan import (
     sha256_text,
     variable_of,
 )
-from stackplan.engine.stale import compare, compare_renderings
+from stackplan.engine.stale import Moved, compare, compare_renderings
 from stackplan.model.change import Change, Held
+from stackplan.model.diagnosis import Severity
 from stackplan.model.facts import Origin, Unknown
 from stackplan.model.kind import CONDITIONS
 from stackplan.model.location import Location
@@ -348,6 +349,57 @@ class TestCompare:
     def test_a_step_that_would_not_run_is_not_compared_by_what_it_would_run(self):
         assert self.changed() == []
         assert len(self.changed(outcome=StepOutcome.SATISFIED, command=None)) == 1
+
+    def fallen(self, **causes):
+        """Compare a plan of four steps with one in which the second would fail and the rest is not reached."""
+        book = bound(step("torch"), step("gpu"), step("app"), step("conf"))
+        before = conclusion(book, torch="old", gpu="hot", app="v1", conf="a")
+        first, second, *rest = before.steps
+        acting = [replace(it, outcome=StepOutcome.WOULD_RUN, command="x") for it in (first, second, *rest)]
+        failing = replace(second, outcome=StepOutcome.WOULD_FAIL, command=None, message="no index")
+        unreached = [replace(it, outcome=StepOutcome.UNKNOWN, command=None) for it in rest]
+        now = conclusion(book, **{"torch": "old", "gpu": "hot", "app": "v1", "conf": "a", **causes})
+        return compare(replace(before, steps=tuple(acting)), replace(now, steps=(acting[0], failing, *unreached)))
+
+    def test_of_steps_behind_one_that_would_fail_it_is_only_told_that_they_are_not_reached(self):
+        moved = self.fallen()
+        assert [it.what for it in moved] == [
+            "what becomes of step `gpu` is not what the plan says",
+            "not reached any more: `app`, `conf`; `gpu` would fail before them",
+        ]
+        assert [it.diagnosis().severity for it in moved] == [Severity.ERROR, Severity.NOTE]
+
+    def test_where_the_node_has_moved_nothing_that_follows_is_told_as_a_cause(self):
+        moved = self.fallen(torch="older")
+        assert [(it.what, it.follows) for it in moved] == [
+            ("value torch has moved since the plan was made", False),
+            ("not reached any more: `app`, `conf`; `gpu` would fail before them", True),
+        ]
+
+    def test_before_the_first_step_that_rests_on_what_moved_everything_is_told(self):
+        book = bound(step("torch"), step("gpu"))
+        before = conclusion(book, torch="old", gpu="hot")
+        acting = tuple(replace(it, outcome=StepOutcome.WOULD_RUN, command="x") for it in before.steps)
+        after = tuple(replace(it, command="y") for it in acting)
+        now = replace(conclusion(book, torch="old", gpu="cold"), steps=after)
+        assert [it.what for it in compare(replace(before, steps=acting), now)] == [
+            "value gpu has moved since the plan was made",
+            "step `torch` would run another command than the plan shows",
+        ]
+
+    def test_of_much_that_moved_the_first_is_told_and_the_rest_is_counted(self):
+        causes = tuple(Moved(what=f"thing {number}", planned="a", now="b") for number in range(5))
+        told = stale("n1", (*causes, Moved(what="so", planned="a", now="b", follows=True))).diagnoses
+        assert [it.summary for it in told] == [
+            "thing 0",
+            "thing 1",
+            "thing 2",
+            "and 2 more things moved on this node; `stackplan plan` tells how it stands now",
+            "so",
+        ]
+
+    def test_one_change_is_counted_as_one(self):
+        assert self.changed(predicted=None)[0][1] == "1 change"
 
     def test_a_step_that_is_looked_at_otherwise_is_named(self):
         book = bound(step("torch"))
