@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Mapping
 
 from stackplan.actions._target import told
+from stackplan.model.count import counted
 from stackplan.model.facts import Answer, Failed, Plain, Unknown
 
 MOST_LINES = 400
@@ -31,5 +32,5 @@ def diff(path: str, before: Answer | None, after: bytes) -> tuple[str, ...]:
     if not lines and old != new:
         return ("only the line breaks change",)
     if len(lines) > MOST_LINES:
-        lines = [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"]
+        lines = [*lines[:MOST_LINES], f"… {counted(len(lines) - MOST_LINES, 'more line')}"]
     return tuple(lines)

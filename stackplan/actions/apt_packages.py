@@ -16,6 +16,7 @@ from stackplan.actions._target import told
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
+from stackplan.model.count import counted
 from stackplan.model.debian_package import DPKG_QUERY, PACKAGE_NAME, dpkg_state
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
@@ -235,7 +236,7 @@ def _half_done(facts: Facts) -> CannotAct | None:
         return None
     names = unfinished if isinstance(unfinished, dict) else {}
     what = ", ".join(f"{name} is {status}" for name, status in sorted(names.items()))
-    summary = f"dpkg was interrupted: {what or f'{journal} of its changes are unfinished'}"
+    summary = f"dpkg was interrupted: {what or counted(int(str(journal)), 'unfinished change')}"
     return CannotAct(summary, "Run `dpkg --configure -a` on the node; `dpkg --audit` says what is left after it.")
 
 

@@ -18,6 +18,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State, differences
 from stackplan.model.concern import Concern, Matter
 from stackplan.model.condition import Condition
+from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.distribution import distributions_query, package_state
 from stackplan.model.facts import Facts, Known, Query, Unknown
@@ -64,7 +65,7 @@ class PythonPackages(ActionKind):
             verb = "reinstall" if wishes.reinstall else "upgrade" if wishes.upgrade else "install"
             what = [it.shown for it in wishes.wanted]
             if wishes.requirements is not None:
-                what.append(wishes.requirements.path or f"{wishes.requirements.count} requirements")
+                what.append(wishes.requirements.path or counted(wishes.requirements.count, "requirement"))
             does.append(f"{verb} {listing(what)}")
         return f"{', '.join(does)} in {wishes.venv}" if does else f"make the environment {wishes.venv}"
 

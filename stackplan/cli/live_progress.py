@@ -27,6 +27,7 @@ from stackplan.model.event import (
     StepStarted,
 )
 from stackplan.model.quantity import duration_text
+from stackplan.reports.count import counted
 from stackplan.reports.progress import last_line, plain_line
 from stackplan.reports.safe import safe
 
@@ -109,7 +110,7 @@ class LiveProgress(AbstractContextManager["LiveProgress"]):
         )
 
     def _count(self, running: int, hidden: int, waiting: int) -> str:
-        parts = [f"{self._ended} of {self._nodes} nodes done", f"{running} at work"]
+        parts = [f"{self._ended} of {counted(self._nodes, 'node')} done", f"{running} at work"]
         if hidden:
             parts.append(f"{hidden} of them not shown")
         if waiting > 0:

@@ -26,6 +26,7 @@ from stackplan.conditions._environment import Environment
 from stackplan.conditions._release import release_matches
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
+from stackplan.model.count import counted
 from stackplan.model.distribution import Distribution, distributions, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
 from stackplan.model.kind import ConditionKind
@@ -99,7 +100,7 @@ class CudaCoherent(ConditionKind):
             wanted=self.cuda,
         )
         expected = f"CUDA {self.cuda}" if self.cuda else f"CUDA {scene.major} alone"
-        evidence = f"{told['files']} libraries in {self.environment}"
+        evidence = f"{told['files']} {'library' if told['files'] == 1 else 'libraries'} in {self.environment}"
         if scene.major is None:
             return unknown(self.describe(), why=scene.unlooked() or "nothing there tells a CUDA")
         if offences := scene.offences():
@@ -259,7 +260,7 @@ class _Scene:
             if named_major(it.canonical) not in (None, self.major) and it.provides and not any(it.provides.values())
         ]
         rest = f"; nothing loads {_names(idle)}" if idle else ""
-        return f"CUDA {self.major} ({built}the files of {speaking} distributions){rest}"
+        return f"CUDA {self.major} ({built}the files of {counted(speaking, 'distribution')}){rest}"
 
 
 def _names(names: list[str] | tuple[str, ...]) -> str:

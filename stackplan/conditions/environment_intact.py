@@ -10,6 +10,7 @@ from stackplan.conditions._answers import listed, mapping, rows, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
+from stackplan.model.count import counted
 from stackplan.model.facts import Facts, Plain, Query
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, held, not_held, unknown
@@ -59,7 +60,8 @@ class EnvironmentIntact(ConditionKind):
         if (absence := self.environment.absence(told)) is not None:
             return not_held(text, expected=self.environment.expected, observed=absence)
         findings = _findings(told)
-        evidence = f"{told['files']} files of {told['distributions']} distributions in {self.environment}"
+        files = counted(int(str(told["files"])), "file")
+        evidence = f"{files} of {counted(int(str(told['distributions'])), 'distribution')} in {self.environment}"
         faults = [_worded(kind, findings[kind]) for kind in _WORDS if kind in findings]
         if told["interpreter"] is None:
             faults.insert(0, str(told["interpreter_fault"]))

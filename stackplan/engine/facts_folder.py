@@ -10,6 +10,7 @@ from pathlib import Path
 from stackplan.engine.encoding import Malformed
 from stackplan.engine.facts_file import Reading, Recording, decode, file_name, recording_of
 from stackplan.engine.json_text import Reader, fault
+from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.facts import Facts
 from stackplan.model.location import Location
@@ -127,7 +128,7 @@ def _outdated(used: Collection[RecordedNode], playbook: str, version: str) -> It
 
 def _named(nodes: Sequence[str]) -> str:
     first = ", ".join(nodes[:_NAMED])
-    return f"{first} and {len(nodes) - _NAMED} more nodes" if len(nodes) > _NAMED else first
+    return f"{first} and {counted(len(nodes) - _NAMED, 'more node')}" if len(nodes) > _NAMED else first
 
 
 def _note(summary: str, remedy: str | None = None) -> Diagnosis:

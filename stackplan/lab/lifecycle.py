@@ -21,6 +21,7 @@ from typing import Any
 
 from stackplan.engine.state_folder import private_folder, state_folder
 from stackplan.lab.failure import LabFailed
+from stackplan.model.count import counted
 
 MOST_NODES = 500
 # A node takes a fifth of a second on an idle machine; what is left over is for a busy one.
@@ -161,7 +162,7 @@ def describe(state: LabState) -> str:
 def _refuse_a_second(state: LabState | None) -> None:
     if state is not None:
         raise LabFailed(
-            f"a lab runs already (process {state.pid}, {len(state.nodes)} nodes)",
+            f"a lab runs already (process {state.pid}, {counted(len(state.nodes), 'node')})",
             observed=f"its inventory is {state.inventory}",
             remedy="use it, or end it with `stackplan lab stop`",
         )

@@ -11,6 +11,7 @@ from stackplan.language.compare_order import Order, job_of, order
 from stackplan.language.compare_values import Ruling
 from stackplan.model.arguments import Value
 from stackplan.model.comparison import CommandChange, Effect, FieldChange, Move, StepChange, Turn
+from stackplan.model.count import counted
 from stackplan.model.location import Location
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Action, OnFailure, Step
@@ -160,7 +161,7 @@ def _command(step: Step | None) -> str | None:
 
 
 def _retries(step: Step) -> Value:
-    return None if not step.retries.times else f"{step.retries.times} times, {step.retries.delay_s:g}s apart"
+    return None if not step.retries.times else f"{counted(step.retries.times, 'time')}, {step.retries.delay_s:g}s apart"
 
 
 def _seconds(seconds: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
+from stackplan.model.count import counted
 from stackplan.model.facts import Plain, Query
 
 _NAME = re.compile(r"[A-Za-z0-9:_.@\\][A-Za-z0-9:_.@\\-]*")
@@ -32,7 +33,7 @@ def activity(told: Mapping[str, Plain]) -> str:
     parts = (
         None if told["result"] in (None, "success") else f"result {told['result']}",
         None if told["active"] == "active" else told["exit"],
-        f"started anew {told['restarts']} times by systemd" if told["restarts"] else None,
+        f"started anew {counted(int(str(told['restarts'])), 'time')} by systemd" if told["restarts"] else None,
     )
     return ", ".join([_state_words(told), *(str(part) for part in parts if part)])
 

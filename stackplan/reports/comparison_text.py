@@ -15,6 +15,7 @@ from stackplan.model.comparison import (
 )
 from stackplan.model.location import Location
 from stackplan.reports import comparison_wording as words
+from stackplan.reports.count import counted
 from stackplan.reports.layout import beside, hanging, usable
 from stackplan.reports.node_text import names_text
 from stackplan.reports.paint import Paint, Style
@@ -107,7 +108,7 @@ def command_lines(command: CommandChange) -> list[str]:
     before, after = _lines(command.before), _lines(command.after)
     found = [f"{line[:1]} {line[1:]}" for line in list(unified_diff(before, after, lineterm="", n=2))[2:]]
     kept = [line for line in found if not line.startswith("@ @")] if len(found) <= COMMAND_LINES else found
-    more = [f"… {len(kept) - COMMAND_LINES} more lines"] if len(kept) > COMMAND_LINES else []
+    more = [f"… {counted(len(kept) - COMMAND_LINES, 'more line')}"] if len(kept) > COMMAND_LINES else []
     return kept[:COMMAND_LINES] + more
 
 

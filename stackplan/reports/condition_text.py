@@ -9,6 +9,7 @@ from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.outcome import Phase, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport
 from stackplan.model.verdict import Status
+from stackplan.reports.count import counted
 from stackplan.reports.diagnostics import names_place
 from stackplan.reports.layout import beside, hanging, padded
 from stackplan.reports.paint import Paint, Style
@@ -131,7 +132,7 @@ def conditions_in_detail(conditions: Iterable[ConditionReport], width: int, pain
     for condition in every[:CONDITIONS]:
         lines += ["", *in_detail(condition, width, paint)]
     if len(every) > CONDITIONS:
-        lines += ["", f"{INDENT}… and {len(every) - CONDITIONS} more conditions"]
+        lines += ["", f"{INDENT}… and {counted(len(every) - CONDITIONS, 'more condition')}"]
     return lines
 
 
@@ -159,7 +160,7 @@ def change_lines(changes: tuple[Change, ...]) -> list[str]:
     """Return one line a change; of very many the first ones and a count."""
     lines = [f"{INDENT}{change_text(change)}" for change in changes[:CHANGES]]
     if len(changes) > CHANGES:
-        lines.append(f"{INDENT}… and {len(changes) - CHANGES} more changes")
+        lines.append(f"{INDENT}… and {counted(len(changes) - CHANGES, 'more change')}")
     return lines
 
 
@@ -173,7 +174,7 @@ def detail_lines(details: tuple[str, ...], width: int, paint: Paint) -> list[str
         fits = cell_len(line) <= width
         lines += [paint(style, part) for part in ([line] if fits else hanging(f"{INDENT}  ", line.strip(), width))]
     if len(details) > DETAILS:
-        lines.append(f"{INDENT}  … and {len(details) - DETAILS} more lines")
+        lines.append(f"{INDENT}  … and {counted(len(details) - DETAILS, 'more line')}")
     return lines
 
 
@@ -186,7 +187,7 @@ def command_lines(action: ActionReport | None, width: int, paint: Paint) -> list
     for index, text in enumerate(written[:COMMAND_LINES]):
         lines += hanging(f"{INDENT}{'$' if index == 0 else ' '} ", safe(text, 2000), width)
     if len(written) > COMMAND_LINES:
-        lines.append(f"{INDENT}  … {len(written) - COMMAND_LINES} more lines")
+        lines.append(f"{INDENT}  … {counted(len(written) - COMMAND_LINES, 'more line')}")
     return [paint(Style.FAINT, line) for line in lines]
 
 

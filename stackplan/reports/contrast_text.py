@@ -4,6 +4,7 @@ from rich.cells import cell_len
 
 from stackplan.model.report import NodeReport
 from stackplan.reports.contrast import contrasts, rest_text
+from stackplan.reports.count import counted
 from stackplan.reports.layout import hanging, padded
 from stackplan.reports.node_text import names_text
 from stackplan.reports.paint import Paint, Style
@@ -31,5 +32,5 @@ def contrast_lines(nodes: tuple[NodeReport, ...], width: int, paint: Paint) -> l
         if len(it.values) > VALUES:
             lines.append(f"  {lead}   {rest_text(it, VALUES)}")
     if len(every) > ROWS:
-        lines.append(f"  … and {len(every) - ROWS} more differences")
+        lines.append(f"  … and {counted(len(every) - ROWS, 'more difference')}")
     return lines

@@ -34,7 +34,7 @@ def render(planned: Report, *, width: int, colour: bool) -> str:
         lines += [paint(Style.BAD, line) for line in (first, *rest)]
         lines += hanging("  ", f"What would run before it: {_named(before)}.", width)
     if len(found) > MOST:
-        lines.append(f"  … and {len(found) - MOST} more ways in which nodes would fail")
+        lines.append(f"  … and {counted(len(found) - MOST, 'more way')} in which nodes would fail")
     return "\n".join([*lines, *hanging("  ", _REFUSED, width)]) if lines else ""
 
 

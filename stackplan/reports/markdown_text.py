@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from stackplan.reports.count import counted
 from stackplan.reports.safe import clipped, safe
 
 _RESERVE = 800
@@ -44,7 +45,7 @@ def fenced(lines: Sequence[str], language: str = "text", *, limit: int = 16_000)
             break
         kept.append(line)
     if len(kept) < len(lines):
-        kept.append(f"… ({len(lines) - len(kept):,} more lines)")
+        kept.append(f"… ({counted(len(lines) - len(kept), 'more line')})")
     fence = "`" * max(3, _longest_run("\n".join(kept)) + 1)
     return "\n".join([f"{fence}{language}", *kept, fence])
 

@@ -101,7 +101,7 @@ def _table(groups: list[Group], command: str, width: int, paint: Paint) -> list[
         first, *rest = hanging(lead, node_text.names_text(tuple(names)), width)
         lines += [first.replace(word, paint(NODE_STYLES[outcome], word), 1), *rest]
     if len(rows) > ROWS:
-        lines.append(f"  … and {len(rows) - ROWS} more ways in which nodes ended")
+        lines.append(f"  … and {counted(len(rows) - ROWS, 'more way')} in which nodes ended")
     return lines
 
 

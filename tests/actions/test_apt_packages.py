@@ -83,7 +83,7 @@ def test_the_task(arguments, facts):
         ({**DPKG, "uid": 1000, "user": "ops"}, "ops may not install apt packages", "become: true"),
         ({**DPKG, "apt_get": None}, "the node has no apt-get", None),
         ({**DPKG, "unfinished": {"a1": "half-configured"}}, "a1 is half-configured", "dpkg --configure -a"),
-        ({**DPKG, "journal": 2}, "2 of its changes are unfinished", "dpkg --configure -a"),
+        ({**DPKG, "journal": 2}, "2 unfinished changes", "dpkg --configure -a"),
         ({**DPKG, "packages": {}}, "`hold` names libnccl2, which is not installed", "Add it to `install`"),
         (Unknown("there is no program dpkg on this node"), "there is no program dpkg", None),
     ],

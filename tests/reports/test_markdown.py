@@ -68,7 +68,7 @@ def test_a_code_span_ends_where_its_text_does(text):
 
 def test_a_fence_is_longer_than_any_in_it_and_says_what_it_leaves_out():
     block = fenced(["````", "x" * 50, "y" * 50], limit=70)
-    assert block.splitlines() == ["`````text", "````", "x" * 50, "… (1 more lines)", "`````"]
+    assert block.splitlines() == ["`````text", "````", "x" * 50, "… (1 more line)", "`````"]
 
 
 def test_html_is_escaped_in_a_summary():

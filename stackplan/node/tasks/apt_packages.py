@@ -88,7 +88,7 @@ def _refuse_half_done(context: Context) -> None:
     broken = sorted(f"{name} is {row['status']}" for name, row in rows.items() if row["broken"])
     journal = _dpkg.journal_entries(context)
     if broken or journal:
-        what = ", ".join(broken) or f"{journal} changes in {_dpkg.JOURNAL} are unfinished"
+        what = ", ".join(broken) or f"unfinished changes in {_dpkg.JOURNAL}: {journal}"
         raise Refused(f"dpkg was interrupted: {what}. Run `dpkg --configure -a` on the node")
 
 

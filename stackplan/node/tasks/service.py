@@ -108,7 +108,7 @@ def _words(properties: dict[str, str]) -> str:
     parts = [
         f"result {result}" if result not in (None, "success") else None,
         about["exit"] if about["active"] != "active" else None,
-        f"restarted {about['restarts']} times by systemd" if about["restarts"] else None,
+        f"restarts by systemd: {about['restarts']}" if about["restarts"] else None,
     ]
     return ", ".join([text, *(part for part in parts if part)])
 
