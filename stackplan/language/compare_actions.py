@@ -7,9 +7,13 @@ from stackplan.language import schema
 from stackplan.language.compare_conditions import described, paired, shape_of, stated_fields
 from stackplan.language.compare_elsewhere import Elsewhere, Place
 from stackplan.language.compare_fields import names_subject, type_of
+from stackplan.language.compare_fields import ruling as field_ruling
 from stackplan.language.compare_filling import essence, shown
-from stackplan.language.compare_implied import implied, implies_anything
+from stackplan.language.compare_implied import implied, implies_anything, read_action, restarts_node
+from stackplan.language.compare_order import job_of
+from stackplan.language.compare_stand_in import stood_in
 from stackplan.language.compare_values import Ruling, together
+from stackplan.language.shape import Shape
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.comparison import Effect, FieldChange
 from stackplan.model.condition import Condition
@@ -58,7 +62,7 @@ def action_fields(old: Step, new: Step, proven: Proven) -> Iterator[FieldChange]
 def removed_action(old: Step, proven: Proven) -> FieldChange | None:
     """Return what becomes of what the action of a removed step proved by itself; None where nothing is lost."""
     conditions = implied(old.action.kind, old.action.arguments) or ()
-    effect, why = _compared(conditions, (), proven)
+    effect, why = together([_compared(conditions, (), proven), _boot(old.action, None)])
     if effect not in _LOUD:
         return None
     return FieldChange(path="action", before=old.action.kind, after=None, effect=effect, why=why, at=old.action.at)
@@ -66,16 +70,40 @@ def removed_action(old: Step, proven: Proven) -> FieldChange | None:
 
 def _kind(old: Action, new: Action, proven: Proven) -> FieldChange:
     """Tell of another action, and of what the old one brought along to be proven."""
+    effect, why = together([_brought_along(old, new, proven), _boot(old, new)])
+    if effect is Effect.OTHER and not _does_nothing(old):
+        effect, why = Effect.NOTE, f"what `{old.kind}` did, and stopped at where it failed, is no longer done"
+    return FieldChange(path="action", before=old.kind, after=new.kind, effect=effect, why=why, at=new.at)
+
+
+def _brought_along(old: Action, new: Action, proven: Proven) -> Ruling:
     before, after = implied(old.kind, old.arguments), implied(new.kind, new.arguments)
     stated = {it.kind for it in (*(after or ()), *proven.postconditions)}
     if before is None:
-        effect, why = Effect.NOTE, "only a node can tell what came with the old one to be proven"
-    elif lost := [it for it in dict.fromkeys(it.kind for it in before) if it not in stated]:
-        effect, why = Effect.WEAKER, f"{', '.join(lost)} came with the old one and is no longer proven"
-    else:
-        effect, said = _compared(before, after or (), proven)
-        why = f"of what came with the old one: {said}" if said and effect in _LOUD else ""
-    return FieldChange(path="action", before=old.kind, after=new.kind, effect=effect, why=why or None, at=new.at)
+        return Effect.NOTE, "only a node can tell what came with the old one to be proven"
+    if lost := [it for it in dict.fromkeys(it.kind for it in before) if it not in stated]:
+        return Effect.WEAKER, f"{', '.join(lost)} came with the old one and is no longer proven"
+    effect, said = _compared(before, after or (), proven)
+    return effect, f"of what came with the old one: {said}" if said and effect in _LOUD else None
+
+
+def _boot(old: Action, new: Action | None) -> Ruling:
+    """Return the ruling on that which no condition states: a restart of the node is proven by another boot."""
+    before, after = restarts_node(old.kind), new is not None and restarts_node(new.kind)
+    if before is after:
+        return _NEITHER
+    return (
+        (Effect.STRONGER, None)
+        if after
+        else (Effect.WEAKER, "that the node came up from another boot is no longer proven")
+    )
+
+
+def _does_nothing(action: Action) -> bool:
+    """Return whether an action gives the node nothing to do, as a checkpoint does."""
+    found = read_action(action)
+    job = None if found is None else job_of(found)
+    return job is not None and not job.stages
 
 
 def _ruling(old: Action, new: Action, key: str, proven: Proven) -> Ruling:
@@ -83,20 +111,31 @@ def _ruling(old: Action, new: Action, key: str, proven: Proven) -> Ruling:
     now = new.arguments.values.get(key)
     if key == _DIGEST and now is None:
         return Effect.WEAKER, "whatever is downloaded is taken now"
-    if not implies_anything(new.kind) or _is_beside_the_point(new.kind, key):
-        return _NEITHER
     was = old.arguments.values.get(key)
+    about = _argument(new.kind, key)
+    if about is not None and type_of(about) == "duration":
+        return field_ruling(_shape(new.kind), key, was, now)
+    if not implies_anything(new.kind) or (about is not None and about.weaker == "never"):
+        return _NEITHER
     trials = (
         (old.arguments, _with(old.arguments, key, now)),
         # Arguments that need each other cannot change one at a time.
         (_with(new.arguments, key, was), new.arguments),
         (old.arguments, new.arguments),
     )
-    for before, after in trials:
+    for before, after in (pair for trial in trials for pair in stood_in(*trial, _shape(new.kind))):
         stated, states = implied(old.kind, before), implied(new.kind, after)
         if stated is not None and states is not None:
-            return _compared(stated, states, proven)
+            ruled = _compared(stated, states, proven)
+            return ruled if ruled[0] in _LOUD else _other_act(about, was)
     return Effect.NOTE, "only a node can tell what the action proves by itself"
+
+
+def _other_act(about: Shape | None, was: Value) -> Ruling:
+    """Return the ruling on an argument that changes nothing of what is proven: it may have had something done."""
+    if about is None or was is None or was not in about.acts:
+        return _NEITHER
+    return Effect.NOTE, f"nothing is {shown(was)} any more"
 
 
 def _whole(old: Action, new: Action, proven: Proven) -> Ruling:
@@ -104,11 +143,13 @@ def _whole(old: Action, new: Action, proven: Proven) -> Ruling:
     return _NEITHER if before is None or after is None else _compared(before, after, proven)
 
 
-def _is_beside_the_point(kind: str, key: str) -> bool:
-    """Return whether an argument is a time limit, or one of which the schema says that it states nothing."""
-    shape = schema.compiler("playbook").shape("#/$defs/step").properties.get(kind)
-    about = None if shape is None else shape.properties.get(key)
-    return about is not None and (about.weaker == "never" or type_of(about) == "duration")
+def _shape(kind: str) -> Shape | None:
+    return schema.compiler("playbook").shape("#/$defs/step").properties.get(kind)
+
+
+def _argument(kind: str, key: str) -> Shape | None:
+    shape = _shape(kind)
+    return None if shape is None else shape.properties.get(key)
 
 
 def _with(arguments: Arguments, key: str, value: Value) -> Arguments:

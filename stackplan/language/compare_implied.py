@@ -38,6 +38,12 @@ def implies_anything(kind: str) -> bool:
     return found is not None and found.implied is not ActionKind.implied
 
 
+def restarts_node(kind: str) -> bool:
+    """Return whether actions of a kind succeed only by another boot of the node."""
+    found = _kind(kind)
+    return found is not None and found.new_boot_within_s is not ActionKind.new_boot_within_s
+
+
 def _kind(word: str) -> type[ActionKind] | None:
     found = ACTIONS.find(word)
     return found if found is not None and issubclass(found, ActionKind) else None

@@ -162,6 +162,9 @@ def _text(weaker: str | None, before: Value, after: Value) -> Ruling:
         return Effect.WEAKER, "names fewer parts of the release"
     if new.startswith(f"{old}."):
         return (Effect.STRONGER, None) if weaker == "fewer" else DIFFERENT
+    if "." not in f"{old}{new}":
+        # A mode, an id, a count: only what has parts is called a release.
+        return DIFFERENT
     return Effect.NOTE, f"{'a lower' if Version(new) < Version(old) else 'another'} release: {_NO_MORE}"
 
 

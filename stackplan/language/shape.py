@@ -16,7 +16,7 @@ ALL_TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array"
 SCALARS = ALL_TYPES - {"array", "object", "null"}
 _ANNOTATIONS = {
     "$schema", "$id", "$comment", "$defs", "title", "description", "examples", "default", "deprecated", "format",
-    "x-project-file", "x-weaker",
+    "x-project-file", "x-weaker", "x-acts",
 }  # fmt: skip
 _COMPILED = {
     "type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required",
@@ -41,7 +41,7 @@ class Shape:
     `file` is set where a file of the project is named whose text becomes the argument `content`: `template` to be
     filled in, `verbatim` as it is. `weaker` says which change to the value makes a condition state less:
     `lower`, `higher`, `fewer`, `more`, `other` (any, for no two values compare), or `never`. `default` is what counts
-    where nothing is written.
+    where nothing is written. `acts` are values by which an action does what none of its conditions tells.
     """
 
     pointer: str
@@ -71,6 +71,7 @@ class Shape:
     file: str | None = None
     weaker: str | None = None
     default: Plain = None
+    acts: tuple[Plain, ...] = ()
 
     @cached_property
     def is_kind(self) -> bool:
@@ -134,9 +135,15 @@ class Compiler:
             part = self.part(pointer)
             if "$ref" in part and set(part) - {"$ref"} <= _ANNOTATIONS:
                 self._shapes[pointer] = self._referred(part["$ref"])
-                if {"x-project-file", "x-weaker", "default"} & set(part):
+                if {"x-project-file", "x-weaker", "x-acts", "default"} & set(part):
                     file, weaker, default = (part.get(it) for it in ("x-project-file", "x-weaker", "default"))
-                    self._shapes[pointer] = replace(self._shapes[pointer], file=file, weaker=weaker, default=default)
+                    self._shapes[pointer] = replace(
+                        self._shapes[pointer],
+                        file=file,
+                        weaker=weaker,
+                        default=default,
+                        acts=tuple(part.get("x-acts", ())),
+                    )
             else:
                 shape = self._shapes[pointer] = Shape(pointer)
                 self._fill(shape, part, pointer)
@@ -156,6 +163,7 @@ class Compiler:
         shape.title = part.get("title")
         shape.file = part.get("x-project-file")
         shape.weaker = part.get("x-weaker")
+        shape.acts = tuple(part.get("x-acts", ()))
         shape.default = part.get("default")
         shape.choices = (part["const"],) if "const" in part else tuple(part["enum"]) if "enum" in part else None
         shape.pattern = re.compile(part["pattern"]) if "pattern" in part else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stackplan.model.comparison import Comparison, Effect, NodeOutlook, StepChange
+from stackplan.model.comparison import Comparison, NodeOutlook, StepChange
 from stackplan.model.outcome import StepOutcome
 from stackplan.reports import comparison_wording as words
 from stackplan.reports.comparison_text import command_lines
@@ -47,7 +47,7 @@ def _add_weakened(page: Page, comparison: Comparison) -> list[str]:
             cell(words.weakening(it), 300),
             cell(str(it.at), 160) if it.at else "",
         ]
-        for it in sorted(comparison.weakened, key=lambda it: it.effect is not Effect.WEAKER)
+        for it in words.surest_first(comparison)
     ]
     missed = page.add_rows(["", "step", "of", "what", "where"], rows, SHARE)
     return [f"{missed} of what was weakened"] if missed else []

@@ -64,7 +64,7 @@ def _weakened(comparison: Comparison, sheet: _Sheet) -> Iterator[str]:
     if not comparison.weakened:
         return
     yield sheet.paint(Style.BAD, f"{words.heading(comparison).upper()}   {words.title(comparison)}")
-    for it in comparison.weakened:
+    for it in words.surest_first(comparison):
         step = f"{safe(it.step, 60)}   " if it.step is not None else ""
         yield from _marked(_of_effect(it.effect), 2, f"{step}{safe(it.subject, 200)}", it.at, sheet)
         yield from hanging("      ", words.weakening(it), sheet.width)

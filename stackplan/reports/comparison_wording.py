@@ -89,6 +89,11 @@ def weakening(it: Weakening) -> str:
     return f"{safe(it.what)}{both}"
 
 
+def surest_first(comparison: Comparison) -> list[Weakening]:
+    """Return what is proven less, then what may be; each in the order of the playbook."""
+    return sorted(comparison.weakened, key=lambda it: it.effect is not Effect.WEAKER)
+
+
 def step_words(it: StepChange) -> str:
     """Return what became of a step, without its id."""
     if it.turn is Turn.REMOVED:

@@ -100,7 +100,8 @@ QUIET = {
         "service: {name: s, state: started}", "service: {name: s, state: restarted}",
     ),
     "the same release": ("cuda_toolkit: {version: 13.0.1}", "cuda_toolkit: {version: 13.0.2}"),
-    "a time limit": (APT, APT.replace("]}", "], lock_timeout: 9m}")),
+    "a shorter time limit": (APT, APT.replace("]}", "], lock_timeout: 4m}")),
+    "the time limit that counts anyway": (APT, APT.replace("]}", "], lock_timeout: 300s}")),
     "a script": ("run: {script: 'echo {{ node.name }}'}", "run: {script: 'echo {{ node.name }} x'}"),
 }  # fmt: skip
 
@@ -152,3 +153,11 @@ def test_a_recheck_that_is_written_or_not_is_no_difference(compared):
     plain = step("run: {script: x}", "file: {path: /x}")
     written = step("run: {script: x}", "{file: {path: /x}, recheck: always, name: words}")
     assert not compared(written, plain).differs
+
+
+@pytest.mark.parametrize(("before", "after"), [("0640", "0644"), ("640", "600")])
+def test_a_file_mode_is_no_release(compared, before, after):
+    old = step("run: {script: x}", f"file: {{path: /x, mode: '{before}'}}")
+    (weakened,) = compared(old, old.replace(before, after)).weakened
+    assert "release" not in weakened.what
+    assert weakened.effect is NOTE

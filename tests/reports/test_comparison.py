@@ -146,6 +146,16 @@ def test_what_is_not_sure_is_not_called_weakened():
     assert "MAY PROVE LESS   1 thing to look at (?)" in comparison_text.render(unsure, width=100, colour=False)
 
 
+def test_what_is_surely_weaker_comes_first_in_every_form():
+    sure, doubtful = (
+        Weakening(effect=effect, step=step, subject="x", what=f"{step} says less")
+        for effect, step in ((Effect.WEAKER, "later"), (Effect.NOTE, "earlier"))
+    )
+    found = replace(comparison(), weakened=(doubtful, sure))
+    for told in (comparison_text.render(found, width=100, colour=False), comparison_markdown.render(found)):
+        assert told.index("later says less") < told.index("earlier says less")
+
+
 def test_a_step_that_would_fail_is_never_the_one_left_out():
     fine = [
         StepOutlook(id=f"s{it}", before=None, after=StepReport(id="s", outcome=StepOutcome.SATISFIED))
