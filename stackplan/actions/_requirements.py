@@ -14,6 +14,7 @@ from stackplan.model.pep440 import InvalidRequirement, Requirement, requirement
 from stackplan.model.secret import Secret, Text, Unread, reveal, without_passwords
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_RANGE = re.compile(r"[<>=!~]=|[<>]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FIELD_OF = {
     "-U": "upgrade: true",
@@ -103,10 +104,11 @@ def _fault(text: str) -> tuple[str, str | None] | None:
             f"write `{_FIELD_OF[option]}` on the action" if option in _FIELD_OF else "use the action's own arguments"
         )
         return "a requirement may not begin with `-`: the installer would take it for an option", remedy
-    if is_place(text):
+    if is_place(text) or (reason := _unreadable(text)) is None:
         return None
-    if (reason := _unreadable(text)) is None:
-        return None
+    if _RANGE.match(text):
+        summary = "a version range alone, which belongs to the requirement before it"
+        return summary, "put the whole requirement in quotes: in [a, b] a comma begins the next item"
     mended = next((candidate for candidate in _candidates(text) if _unreadable(candidate) is None), None)
     return f"not a requirement: {reason}", f"write {mended}" if mended else None
 

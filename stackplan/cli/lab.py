@@ -12,16 +12,23 @@ def command() -> None:
 
 @command.command("start")
 @click.option("--nodes", type=int, default=1, show_default=True, metavar="N", help="How many nodes.")
+@click.option(
+    "--gpus",
+    type=click.Choice(["blackwell", "hopper"]),
+    default="blackwell",
+    show_default=True,
+    help="Which GPUs the nodes pretend to have, and the group that they are in.",
+)
 @click.option("--foreground", is_flag=True, help="Serve until Ctrl-C instead of in the background.")
-def start(nodes: int, *, foreground: bool) -> int:
+def start(nodes: int, gpus: str, *, foreground: bool) -> int:
     """Start the lab and say how to use it."""
     from stackplan.lab import lifecycle  # noqa: PLC0415 - `lab --help` needs none of it
 
     say(f"Starting a lab of {nodes} {'node' if nodes == 1 else 'nodes'}: each gets an environment of its own.")
     if foreground:
-        lifecycle.serve(nodes, announce=lambda state: result(lifecycle.describe(state)))
+        lifecycle.serve(nodes, announce=lambda state: result(lifecycle.describe(state)), family=gpus)
     else:
-        result(lifecycle.describe(lifecycle.start(nodes)))
+        result(lifecycle.describe(lifecycle.start(nodes, family=gpus)))
     return 0
 
 

@@ -77,7 +77,8 @@ def stackplan() -> None:
     """Upgrade GPU nodes by declared steps, each proven by postconditions before and after it runs.
 
     Exit status: 0 done and proven, 1 a bug in stackplan, 2 usage or invalid input, 3 stopped or not proven, 4 a node
-    could not be reached or was lost, 6 the saved plan is stale, 7 locked by another run, 130 interrupted.
+    could not be reached or was lost, 5 something to change (`plan --detailed-exitcode` alone), 6 the saved plan is
+    stale, 7 locked by another run, 130 interrupted.
     """
 
 

@@ -4,6 +4,9 @@ A file `gpu` in the node's folder makes others of them: lines such as `product="
 `memory=143771`, `driver=580.95.05`.
 """
 
+FAMILIES = {"blackwell": "", "hopper": 'product="NVIDIA H200" capability=9.0 memory=143771\n'}
+"""What a node's file `gpu` holds, by the group of the inventory that its GPUs belong to."""
+
 NVIDIA_SMI = r"""#!/bin/sh
 # A stand-in of stackplan's lab for nvidia-smi: eight GPUs that do not exist.
 product="NVIDIA RTX PRO 6000 Blackwell Server Edition" capability=12.0 memory=97887 driver=580.95.05

@@ -38,15 +38,21 @@ def variables(index_url: str) -> dict[str, str]:
     }
 
 
-def inventory_text(nodes: Sequence[LabNode], index_url: str, identity_file: Path, known_hosts: Path) -> str:
-    """Return the inventory of the lab: one group, `blackwell`, that points the shipped playbooks at the lab."""
+_OF_FAMILY = {"hopper": {"nvswitch": "false"}}
+"""A fabric needs a kernel module, which the lab does not make up."""
+
+
+def inventory_text(
+    nodes: Sequence[LabNode], index_url: str, identity_file: Path, known_hosts: Path, family: str = "blackwell"
+) -> str:
+    """Return the inventory of the lab: one group, called as its GPUs, that points the shipped playbooks at the lab."""
     lines = [
         "# Written by stackplan's lab: simulated nodes on loopback. It is only good while that lab runs.",
         "stackplan: 1",
         "groups:",
-        "  blackwell:",
+        f"  {family}:",
         "    vars:",
-        *_entries(variables(index_url), 6),
+        *_entries({**variables(index_url), **_OF_FAMILY.get(family, {})}, 6),
         "    nodes:",
     ]
     for node in nodes:

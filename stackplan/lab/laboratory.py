@@ -13,6 +13,7 @@ import paramiko
 
 from stackplan.lab.catalogue import channels
 from stackplan.lab.failure import LabFailed
+from stackplan.lab.gpu import FAMILIES
 from stackplan.lab.index import Index, pages
 from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
 from stackplan.lab.sandbox import Sandbox, build
@@ -41,8 +42,10 @@ class Lab:
 
 
 @contextlib.contextmanager
-def running_lab(nodes: int = 1, folder: Path | None = None) -> Iterator[Lab]:
+def running_lab(nodes: int = 1, folder: Path | None = None, family: str = "blackwell") -> Iterator[Lab]:
     """Run a lab of `nodes` nodes (gpu-01, gpu-02, …) until the block ends, below `folder` or a temporary one.
+
+    Their GPUs are those of `family`, one of `gpu.FAMILIES`.
 
     A given `folder` must not hold a lab yet and is left behind; a temporary one is deleted. Raise LabFailed
     without uv, or when a node's environment cannot be made.
@@ -51,7 +54,7 @@ def running_lab(nodes: int = 1, folder: Path | None = None) -> Iterator[Lab]:
     names = node_names(nodes)
     with contextlib.ExitStack() as stack:
         try:
-            lab = _set_up(stack, names, uv, folder)
+            lab = _set_up(stack, names, uv, folder, family)
         except OSError as error:
             raise LabFailed(
                 "the lab cannot be set up", observed=str(error), remedy="make room, or set TMPDIR to another folder"
@@ -59,7 +62,7 @@ def running_lab(nodes: int = 1, folder: Path | None = None) -> Iterator[Lab]:
         yield lab
 
 
-def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder: Path | None) -> Lab:
+def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder: Path | None, family: str) -> Lab:
     """Start everything and let `stack` end it."""
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="stackplan-lab-"))
@@ -68,6 +71,8 @@ def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder:
     index = stack.enter_context(Index(pages(channels())))
     sandboxes = {name: Sandbox(folder / "nodes" / name) for name in names}
     _build_all(tuple(sandboxes.values()), uv, index.url, folder / "uv-cache")
+    for sandbox in sandboxes.values():
+        (sandbox.folder / "gpu").write_text(FAMILIES[family])
     client_key = paramiko.ECDSAKey.generate()
     servers, nodes = {}, []
     for name, sandbox in sandboxes.items():
@@ -79,7 +84,9 @@ def _set_up(stack: contextlib.ExitStack, names: Sequence[str], uv: Path, folder:
         servers[name] = server
         nodes.append(LabNode(name, server.port, server.host_key_line, serves_on=add_services(sandbox)))
         stack.callback(end_services, sandbox)
-    inventory = _write_files(folder, index.url, client_key, nodes)
+    inventory = folder / "inventory.yaml"
+    _write_files(folder, client_key, nodes)
+    _write_private(inventory, inventory_text(nodes, index.url, folder / IDENTITY, folder / KNOWN_HOSTS, family))
     return Lab(folder, inventory, folder / IDENTITY, folder / KNOWN_HOSTS, index, servers, sandboxes)
 
 
@@ -99,14 +106,12 @@ def _build_all(sandboxes: Sequence[Sandbox], uv: Path, index: str, cache: Path) 
         list(pool.map(make, sandboxes[1:]))
 
 
-def _write_files(folder: Path, index: str, client_key: paramiko.PKey, nodes: Sequence[LabNode]) -> Path:
-    """Write what a client needs, and return the inventory."""
-    identity_file, known_hosts, inventory = folder / IDENTITY, folder / KNOWN_HOSTS, folder / "inventory.yaml"
+def _write_files(folder: Path, client_key: paramiko.PKey, nodes: Sequence[LabNode]) -> None:
+    """Write what a client of SSH needs."""
+    identity_file, known_hosts = folder / IDENTITY, folder / KNOWN_HOSTS
     client_key.write_private_key_file(str(identity_file))
     identity_file.chmod(0o600)
     _write_private(known_hosts, known_hosts_text(nodes))
-    _write_private(inventory, inventory_text(nodes, index, identity_file, known_hosts))
-    return inventory
 
 
 def _write_private(path: Path, text: str) -> None:

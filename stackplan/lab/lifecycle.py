@@ -39,6 +39,7 @@ class LabState:
     inventory: str
     index_url: str
     nodes: tuple[str, ...]
+    family: str = "blackwell"
 
 
 def default_folder() -> Path:
@@ -58,13 +59,13 @@ def status(folder: Path | None = None) -> LabState | None:
         return _read_state(folder)
 
 
-def start(nodes: int = 1, folder: Path | None = None) -> LabState:
+def start(nodes: int = 1, folder: Path | None = None, family: str = "blackwell") -> LabState:
     """Start a lab in the background and return it when all its nodes answer. Raise LabFailed where one runs already."""
     folder = private_folder(folder or default_folder())
     _refuse_a_second(status(folder))
     with (folder / "lab.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "stackplan.lab.lifecycle", str(folder), str(checked_count(nodes))],
+            [sys.executable, "-m", "stackplan.lab.lifecycle", str(folder), str(checked_count(nodes)), family],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -117,7 +118,12 @@ def stop(folder: Path | None = None) -> LabState | None:
     return state
 
 
-def serve(nodes: int, folder: Path | None = None, announce: Callable[[LabState], None] = lambda _: None) -> None:
+def serve(
+    nodes: int,
+    folder: Path | None = None,
+    announce: Callable[[LabState], None] = lambda _: None,
+    family: str = "blackwell",
+) -> None:
     """Run a lab in this process until SIGTERM or SIGINT; `announce` is called when all its nodes answer."""
     from stackplan.lab.laboratory import running_lab  # noqa: PLC0415 - paramiko's import is spared by stop and status
 
@@ -133,8 +139,8 @@ def serve(nodes: int, folder: Path | None = None, announce: Callable[[LabState],
             raise LabFailed("another lab is being started", remedy="wait for it, and see `stackplan lab status`")
         _remove_remains(folder)
         try:
-            with running_lab(nodes, folder / "current") as lab:
-                state = LabState(os.getpid(), time.time(), str(lab.inventory), lab.index.url, lab.nodes)
+            with running_lab(nodes, folder / "current", family) as lab:
+                state = LabState(os.getpid(), time.time(), str(lab.inventory), lab.index.url, lab.nodes, family)
                 _write_state(folder, state)
                 announce(state)
                 ended.wait()
@@ -154,7 +160,7 @@ def describe(state: LabState) -> str:
     nodes = ", ".join(state.nodes) if len(state.nodes) <= 4 else f"{state.nodes[0]} to {state.nodes[-1]}"
     return (
         f"A lab runs (process {state.pid}): {nodes}, package index {state.index_url}.\n"
-        f"  stackplan apply playbooks/cuda13-blackwell.yaml -i {state.inventory}\n"
+        f"  stackplan apply playbooks/cuda13-{state.family}.yaml -i {state.inventory}\n"
         "  stackplan lab stop\n"
     )
 
@@ -212,6 +218,7 @@ def _state(record: dict[str, object]) -> LabState:
         inventory=str(record["inventory"]),
         index_url=str(record["index_url"]),
         nodes=tuple(str(name) for name in nodes),
+        family=str(record["family"]),
     )
 
 
@@ -232,7 +239,7 @@ def _tail(path: Path) -> str | None:
     return text.splitlines()[-1] if text else None
 
 
-def _serve_in_background(folder: Path, nodes: int) -> None:
+def _serve_in_background(folder: Path, nodes: int, family: str) -> None:
     """Serve a lab for `start`, which reads one line of JSON from this process's output."""
 
     def answer(record: dict[str, object]) -> None:
@@ -241,10 +248,10 @@ def _serve_in_background(folder: Path, nodes: int) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
     try:
-        serve(nodes, folder, announce=lambda state: answer({"ready": asdict(state)}))
+        serve(nodes, folder, announce=lambda state: answer({"ready": asdict(state)}), family=family)
     except LabFailed as failed:
         answer({"failed": failed.summary, "observed": failed.observed, "remedy": failed.remedy})
 
 
 if __name__ == "__main__":
-    _serve_in_background(Path(sys.argv[1]), int(sys.argv[2]))
+    _serve_in_background(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

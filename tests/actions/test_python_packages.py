@@ -260,6 +260,7 @@ REFUSED = [
     ({"packages": ["torch\n--index-url https://evil.example"]}, "line break", "write one requirement an item"),
     ({"packages": [""]}, "empty requirement", "remove it"),
     ({"packages": ["torch=2.10"]}, "not a requirement", "write torch==2.10"),
+    ({"packages": ["torch>=2.11", "<2.12"]}, "a version range alone", "put the whole requirement in quotes"),
     ({"packages": ["torch==" + "9" * 5000]}, "not a requirement: a number of more than 600 digits", None),
     ({"packages": ["torch 2.10.0"]}, "not a requirement", "write torch==2.10.0"),
     ({"packages": ["torch@2.10"]}, "not a requirement", "write torch==2.10"),

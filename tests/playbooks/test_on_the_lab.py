@@ -6,22 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from stackplan.lab.gpu import FAMILIES
 from stackplan.lab.laboratory import running_lab
 from tests import command_line
 
 ROOT = Path(__file__).parents[2]
 PLAYBOOKS = ROOT / "playbooks"
-HOPPER = 'product="NVIDIA H200" capability=9.0 memory=143771\n'
-NO_SWITCHES = ("--var", "nvswitch=false")  # a fabric needs a kernel module, which the lab does not make up
 SERVING = ("--var", "serve=true")
 
 
 @pytest.fixture(scope="module")
 def lab():
-    """Two nodes: gpu-01 has eight H200, gpu-02 what the lab's nodes have."""
-    with running_lab(2) as running:
-        (running.sandboxes["gpu-01"].folder / "gpu").write_text(HOPPER)
-        running.inventory.write_text(running.inventory.read_text() + "  hopper: {groups: [blackwell]}\n")
+    """Two nodes: gpu-01 has eight H200, gpu-02 what the lab's nodes have by default."""
+    with running_lab(2, family="hopper") as running:
+        (running.sandboxes["gpu-02"].folder / "gpu").write_text(FAMILIES["blackwell"])
+        running.inventory.write_text(running.inventory.read_text() + "  blackwell: {groups: [hopper]}\n")
         yield running
 
 
@@ -57,7 +56,7 @@ def conditions(node, step):
 
 @pytest.mark.timeout(600)
 def test_hopper_to_cuda_13_and_back_again(call, lab):
-    there = call("apply", "cuda13-hopper", "gpu-01", *NO_SWITCHES, *SERVING, check=0)
+    there = call("apply", "cuda13-hopper", "gpu-01", *SERVING, check=0)
     assert outcomes(there) == {
         "fabric": "skipped",
         "cuda-toolkit": "changed",
@@ -70,7 +69,7 @@ def test_hopper_to_cuda_13_and_back_again(call, lab):
         "kernel-caches": "satisfied",
         "server": "changed",
     }
-    again = call("apply", "cuda13-hopper", "gpu-01", *NO_SWITCHES, *SERVING, check=0)
+    again = call("apply", "cuda13-hopper", "gpu-01", *SERVING, check=0)
     assert set(outcomes(again).values()) == {"satisfied", "skipped"}
 
     # With nothing but the lab's inventory, as docs/playbooks.md says.
@@ -90,7 +89,7 @@ def test_a_playbook_for_another_gpu_stops_before_anything_is_touched(call):
     assert stopped["reason"] == "precondition"
     assert "changed" not in outcomes(stopped).values()
     assert not any(step["action"] and step["action"]["attempts"] for step in stopped["steps"])
-    stopped = call("plan", "cuda13-hopper", "gpu-02", *NO_SWITCHES, check=3)
+    stopped = call("plan", "cuda13-hopper", "gpu-02", check=3)
     assert stopped["reason"] == "precondition"
 
 
