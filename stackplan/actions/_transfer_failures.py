@@ -2,9 +2,14 @@
 
 import re
 
+from stackplan.actions._sources import Address
+from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.facts import Known
 from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
+
+_LOGIN = ("refused the login", "wants a login", "refused access")
 
 
 def explain_transfer(evidence: Evidence) -> tuple[Diagnosis, ...]:
@@ -15,6 +20,32 @@ def explain_transfer(evidence: Evidence) -> tuple[Diagnosis, ...]:
         if (found := rule(evidence)) is not None:
             return (found,)
     return ()
+
+
+def unoffered(offer: Known, url: Address, arguments: Arguments) -> Diagnosis | None:
+    """Return what a plan says of an address that does not give its file out, None of one that does: SP232 where it was
+    answered, SP234 where nothing came.
+    """
+    about = offer.value
+    assert isinstance(about, dict)
+    if about["offered"] is True:
+        return None
+    why, place = str(about["why"]), arguments.place("url")
+    where = f"`url` at {place.line}:{place.column}"
+    silent = why.startswith(("cannot be reached", "did not answer"))
+    if silent:
+        remedy = f"Check {where}, and that the node reaches it (name, proxy, firewall)."
+    elif why.startswith(_LOGIN):
+        remedy = f"Check {where}: it may need a user and a password, from a secret variable."
+    else:
+        remedy = f"Correct {where}."
+    return Diagnosis(
+        code="SP234" if silent else "SP232",
+        summary=f"The address of the file, {url.shown}, {why}.",
+        at=place,
+        remedy=remedy,
+        remedy_at=place,
+    )
 
 
 def _digest(evidence: Evidence) -> Diagnosis | None:

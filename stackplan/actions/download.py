@@ -16,7 +16,7 @@ from stackplan.actions._target import (
     target_written,
     told,
 )
-from stackplan.actions._transfer_failures import explain_transfer
+from stackplan.actions._transfer_failures import explain_transfer, unoffered
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
@@ -72,6 +72,23 @@ class Download(ActionKind):
     def writes(self, facts: Facts) -> tuple[Written, ...]:
         return target_written(facts[target_query(self.path, follow=True)])
 
+    def forecast(self, facts: Facts) -> tuple[Query, ...]:
+        return (self._offer,) if self._fetches(facts) else ()
+
+    @property
+    def _offer(self) -> Query:
+        """The question whether the address would give the file out, asked the way in which the step will ask."""
+        environment = {name: it for name, it in self.arguments.step_environment.items() if _leads_the_way(name)}
+        arguments: dict[str, Value] = {"url": self.url.text}
+        return Query("offered_file", {**arguments, "step_environment": environment} if environment else arguments)
+
+    def _fetches(self, facts: Facts) -> bool:
+        """Return whether the action would have to fetch the file, as far as that is foretold."""
+        answer = facts[target_query(self.path, follow=True)]
+        before = told(answer)
+        after = Unknown("") if refusal(answer, self.path) is not None else self._after(before)
+        return not isinstance(after, Unknown) and before.get("sha256") != self.sha256
+
     def state(self, facts: Facts) -> State:
         return target_state(facts[target_query(self.path, follow=True)], self.path)
 
@@ -91,6 +108,12 @@ class Download(ActionKind):
         changes = differences(self.state(facts), target_state(Known(dict(after)), self.path))
         if not changes:
             return Prediction(changes=(), answers={})
+        if self._fetches(facts):
+            offer = facts[self._offer]
+            if not isinstance(offer, Known):
+                return Unknown(f"whether the file is to be had could not be told: {offer.why}")
+            if (obstacle := unoffered(offer, self.url, self.arguments)) is not None:
+                return Prediction(changes=(), answers={}, failures=(obstacle,))
         return Prediction(changes=changes, answers=of_file(facts, (self.path, str(before["path"])), after, None))
 
     def _after(self, before: Mapping[str, Plain]) -> Mapping[str, Plain] | Unknown:
@@ -111,6 +134,11 @@ class Download(ActionKind):
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         return explain_transfer(evidence)
+
+
+def _leads_the_way(name: str) -> bool:
+    """Return whether a variable decides how an address is asked."""
+    return name.upper().endswith("_PROXY") or name.startswith("SSL_CERT_")
 
 
 def read_sha256(arguments: Arguments) -> str:

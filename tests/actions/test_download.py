@@ -1,10 +1,13 @@
 """`download`: what is refused, what the node is told, what is said of a failure."""
 
+from dataclasses import replace
+
 import pytest
 
 from stackplan.actions._target import target_query
 from stackplan.actions.download import KIND
 from stackplan.model.diagnosis import Invalid
+from stackplan.model.facts import Query, Unknown
 from stackplan.model.kind import CannotAct
 from stackplan.model.outcome import Reason
 from stackplan.model.secret import Secret
@@ -92,3 +95,55 @@ def test_that_the_file_is_there_is_stated_without_being_written_down(arguments):
     made = KIND.read(arguments(path="~/a", url="https://a.example/a", sha256="0" * 64, mode="0755"))
     (condition,) = made.implied()
     assert condition.arguments.values == {"path": "~/a", "sha256": "0" * 64, "mode": "0755"}
+
+
+OFFER = Query("offered_file", {"url": VALUES["url"]})
+READY = {**MISSING, "path": "/home/ops/models/t.json", "new_file": {"mode": "0644", "owner": "ops", "group": "ops"}}
+
+
+@pytest.mark.parametrize(
+    ("why", "code", "remedy"),
+    [
+        ("answered 404 Not Found", "SP232", "Correct `url` at 37:7."),
+        ("wants a login (401 Unauthorized)", "SP232", "Check `url` at 37:7: it may need a user and a password"),
+        ("cannot be reached: Connection refused", "SP234", "Check `url` at 37:7, and that the node reaches it"),
+        ("did not answer within 20 s", "SP234", "Check `url` at 37:7, and that the node reaches it"),
+    ],
+)
+def test_an_address_that_does_not_give_the_file_out_is_foretold_to_fail(arguments, facts, why, code, remedy):
+    kind = KIND.read(arguments(**VALUES))
+    prediction = kind.predict(facts({QUERY: READY, OFFER: {"offered": False, "why": why}}))
+    (failure,) = prediction.failures
+    assert (prediction.changes, failure.code) == ((), code)
+    assert failure.summary == f"The address of the file, https://a.example/t.json, {why}."
+    assert failure.remedy.startswith(remedy)
+
+
+def test_an_address_that_gives_it_out_and_one_that_could_not_be_asked(arguments, facts):
+    kind = KIND.read(arguments(**VALUES))
+    assert kind.forecast(facts({QUERY: READY})) == (OFFER,)
+    (change,) = kind.predict(facts({QUERY: READY, OFFER: {"offered": True, "why": None}})).changes
+    assert change.name == "~/models/t.json"
+    unknown = kind.predict(facts({QUERY: READY, OFFER: Unknown("the address answered 503 Service Unavailable")}))
+    assert unknown == Unknown(
+        "whether the file is to be had could not be told: the address answered 503 Service Unavailable"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {**READY, "kind": "file", "sha256": DIGEST, "mode": "0644"},
+        {**READY, "kind": "file", "sha256": None, "mode": "0644"},
+        {**READY, "kind": "folder"},
+        {**READY, "folder_kind": "missing"},
+    ],
+)
+def test_nothing_is_asked_where_nothing_would_be_fetched(arguments, facts, answer):
+    assert KIND.read(arguments(**VALUES)).forecast(facts({QUERY: answer})) == ()
+
+
+def test_the_address_is_asked_by_the_proxy_of_the_step(arguments, facts):
+    read = replace(arguments(**VALUES), step_environment={"HTTPS_PROXY": "http://proxy:3128", "TOKEN": Secret("x")})
+    (query,) = KIND.read(read).forecast(facts({QUERY: READY}))
+    assert query.arguments["step_environment"] == {"HTTPS_PROXY": "http://proxy:3128"}

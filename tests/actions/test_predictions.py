@@ -17,12 +17,12 @@ from stackplan.model.facts import Facts, Failed, Known, Origin, Query, Unknown, 
 from stackplan.model.kind import CannotAct
 from stackplan.node.context import Context
 from stackplan.node.queries import file as file_query
-from stackplan.node.queries import target, toolkit_build
+from stackplan.node.queries import offered_file, target, toolkit_build
 from stackplan.node.tasks import download as download_task
 from stackplan.node.tasks import file as file_task
 from stackplan.node.tasks import symlink as symlink_task
 
-QUERIES = {"target": target, "file": file_query, "toolkit_build": toolkit_build}
+QUERIES = {"target": target, "file": file_query, "toolkit_build": toolkit_build, "offered_file": offered_file}
 TASKS = {"file": file_task, "symlink": symlink_task, "download": download_task}
 
 
@@ -257,6 +257,24 @@ def test_a_download(node, arguments, served, before, mode):
     if prediction.changes:
         assert prediction.answers[about("~/a", sha256=True)].value["sha256"] == digest
         assert isinstance(prediction.answers[about("~/a", content=True)], Unknown)
+
+
+def test_a_file_that_nobody_gives_out_is_foretold_to_fail_as_it_does(node, arguments, served, capfd):
+    read = arguments(path="~/a", url=f"{served}-gone", sha256="a" * 64)
+    kind = download.KIND.read(read)
+    prediction, facts = foretell(node, kind)
+    (failure,) = prediction.failures
+    assert (prediction.changes, failure.code) == ((), "SP232")
+    assert failure.summary == f"The address of the file, {served}-gone, answered 404 Not Found."
+    assert download_task.perform(dict(kind.job(facts).stages[0].arguments)) == 1
+    assert "answers HTTP 404 File not found" in capfd.readouterr().out
+
+
+def test_a_file_that_is_there_is_not_asked_for(node, arguments):
+    (node.home / "a").write_bytes(b"payload")
+    digest = hashlib.sha256(b"payload").hexdigest()
+    kind = download.KIND.read(arguments(path="~/a", url="http://192.0.2.1/a", sha256=digest, mode="0600"))
+    assert kind.forecast(node.ask(*kind.queries())) == ()
 
 
 def _without_size(change, *, fetched):

@@ -34,13 +34,15 @@ class NoAnswer(Exception):
     """An address did not answer with what was asked for.
 
     `why` is what is said of it ("answered 404 Not Found"); `certain` False: an installer may well get through.
+    `unreachable`: nothing at all came from there.
     """
 
-    def __init__(self, why: str, *, status: int | None = None, certain: bool = True) -> None:
+    def __init__(self, why: str, *, status: int | None = None, certain: bool = True, unreachable: bool = False) -> None:
         super().__init__(why)
         self.why = why
         self.status = status
         self.certain = certain
+        self.unreachable = unreachable
 
 
 def without_user(url: str) -> str:
@@ -116,7 +118,7 @@ class Web:
 
     def silence(self) -> NoAnswer:
         more = f"; a run waits for it up to {self.installers_patience_s:g} s" if self.hasty else ""
-        return NoAnswer(f"did not answer within {self.patience_s:g} s{more}")
+        return NoAnswer(f"did not answer within {self.patience_s:g} s{more}", unreachable=True)
 
     @property
     def hasty(self) -> bool:
@@ -135,7 +137,8 @@ class Web:
                 self._silent.add(host)
                 raise self.silence() from error
             certain = not isinstance(error.reason, ssl.SSLError)
-            raise NoAnswer(f"cannot be reached: {_reason(error.reason)}", certain=certain) from error
+            why = f"cannot be reached: {_reason(error.reason)}"
+            raise NoAnswer(why, certain=certain, unreachable=certain) from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             if _silent(error):
                 self._silent.add(host)
