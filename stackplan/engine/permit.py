@@ -15,6 +15,8 @@ from stackplan.model.report import NodeReport
 from stackplan.model.secret import Redactor
 
 FIRST = 3
+MANY = 8
+"""So many things that moved are told each; of more, the first three."""
 REMEDY = "make a new plan with `stackplan plan -o` and look at it"
 
 
@@ -48,10 +50,13 @@ def stale(node: str, moved: tuple[Moved, ...], *, done: bool = False) -> NodeRep
     told. `done`: nothing was left to do, although the plan had something to do: what moved then says little.
     """
     causes = [it for it in moved if not it.follows]
-    told = [it.diagnosis() for it in causes[:FIRST]]
-    if len(causes) > FIRST:
-        expected = ", as is to be expected" if done else " on this node; `stackplan plan` tells how it stands now"
-        summary = f"and {counted(len(causes) - FIRST, 'more thing')} moved{expected}"
+    shown = causes if len(causes) <= (FIRST if done else MANY) else causes[:FIRST]
+    told = [it.diagnosis() for it in shown]
+    if more := len(causes) - len(shown):
+        applied = f"and {more} more, as is to be expected"
+        summary = (
+            applied if done else f"and {counted(more, 'more thing')} moved; `stackplan plan` tells how it stands now"
+        )
         told.append(Diagnosis(summary=summary, severity=Severity.NOTE))
     told += [it.diagnosis() for it in moved if it.follows]
     why = "every step of it is satisfied by now, so it was applied already or somebody did the same"
