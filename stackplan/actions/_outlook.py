@@ -1,7 +1,7 @@
 """What a `python_packages` action is expected to do to its environment, from a dry run. Pure; imports model only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from stackplan.actions._dry_run import DryRun, Finding, Refusal, dry_run_query, read_dry_run
@@ -11,6 +11,9 @@ from stackplan.actions._predicted import Environment, made
 from stackplan.actions._wishes import Installer, Wishes
 from stackplan.model.distribution import distributions_query
 from stackplan.model.facts import Facts, Failed, Known, Query, Unknown
+from stackplan.model.pep440 import InvalidVersion, Version
+
+_UNCHECKED = "UV_SKIP_WHEEL_FILENAME_CHECK"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,32 @@ def outlook(wishes: Wishes, means: Means, facts: Facts) -> Expected:
         make = query.arguments["make"]
         assert isinstance(make, Mapping)
         removed = made(told.made, make)
-    return _concluded(means, before, removed, told, _remarks(wishes, told))
+    return _concluded(means, before, removed, _checked(wishes, means, told), _remarks(wishes, told))
+
+
+def _checked(wishes: Wishes, means: Means, told: DryRun) -> DryRun:
+    """Return the dry run; refused where uv would find, once it has a wheel, that its metadata is of another version
+    than its file's name. pip reads the metadata in its dry run, too, and refuses by itself.
+    """
+    if means.installer is not Installer.UV or wishes.inherit_config or _UNCHECKED in wishes.environment:
+        return told
+    for name, version in told.after.items():
+        stated = told.metadata.get(name, {}).get("version")
+        if isinstance(stated, str) and version is not None and _differ(stated, version):
+            reason = f"the metadata of {name} says {stated}, which does not match the name of its file ({version})"
+            return replace(told, refusal=Refusal(stage="install", reason=reason, output=reason, exit_code=2))
+    return told
+
+
+def _differ(stated: str, named: str) -> bool:
+    """Return whether uv takes the version in a wheel's metadata for another one; the label may be missing there."""
+    if stated == named:
+        return False
+    try:
+        one, other = Version(stated), Version(named)
+    except InvalidVersion:
+        return False
+    return one != other and one != Version(other.public)
 
 
 def _concluded(

@@ -120,6 +120,26 @@ def test_no_change_lays_nothing_over(predict):
     assert predict(Known(NOTHING)) == Prediction(changes=(), answers={})
 
 
+@pytest.mark.parametrize(
+    ("stated", "refused"),
+    [("2.10.0", True), ("2.11.0+cu128", True), ("2.11.0", False), ("2.11.0+CU130", False), ("no version", False)],
+)
+def test_a_wheel_whose_metadata_is_of_another_version_than_its_name(predict, stated, refused):
+    """The label may be missing in the metadata: torch's own wheels are of that kind."""
+    lies = {**MOVES, "changes": [{**MOVES["changes"][0], "after": "2.11.0+cu130"}]}
+    prediction = predict(Known({**lies, "metadata": {"torch": {**ABOUT, "version": stated}}}))
+    assert [it.code for it in prediction.failures] == (["SP209"] if refused else [])
+    if refused:
+        said = f"the metadata of torch says {stated}, which does not match the name of its file (2.11.0+cu130)"
+        assert prediction.failures[0].causes == (said,)
+
+
+def test_a_wheel_that_is_not_checked(predict):
+    lies = Known({**MOVES, "metadata": {"torch": {**ABOUT, "version": "2.10.0"}}})
+    assert predict(lies).failures, "the negative control"
+    assert not predict(lies, inherit_config=True).failures
+
+
 def test_requirements_that_nobody_tells_are_not_taken_for_none(predict):
     untold = {"torch": {"why": "it has to be built from source, and tells what it requires only then"}}
     prediction = predict(Known({**MOVES, "metadata": untold}))

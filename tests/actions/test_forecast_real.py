@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stackplan.connection.wire import _answer, plain
 from stackplan.model.change import differences
-from stackplan.model.distribution import distributions_query
+from stackplan.model.distribution import distributions_query, package_state
 from stackplan.model.facts import Query
 from stackplan.model.kind import Prediction
 from stackplan.model.secret import Secret
@@ -169,6 +169,20 @@ def test_the_founding_fault_is_foreseen_and_nothing_is_touched(node, index):
     outcome = node.apply(packages=["torch"], index_url=index("cu130"), upgrade=True)
     assert outcome.changes == packages(moved.changes)
     assert node.walk() != before, "the walk sees a change when there is one"
+
+
+def test_another_name_of_the_environment_shows_what_was_foretold_by_it(uv_node, index):
+    link = uv_node.folder / "current"
+    link.symlink_to(uv_node.venv.name)
+    upgrade = {"packages": ["torch"], "index_url": index("cu130"), "upgrade": True}
+    asked = [distributions_query(venv=str(link)), distributions_query(python=str(link / "bin/python"))]
+    _, foretold = uv_node.predict_all([upgrade], also=asked)
+    assert uv_node.apply(**upgrade).status == 0
+    for query, found in uv_node.told(asked).items():
+        there, then = package_state(found), package_state(foretold[query])
+        assert {key: held.text for key, held in there.items()} == {key: held.text for key, held in then.items()}
+        assert foretold[query].value["path"] == found.value["path"]
+        assert then[("package", "torch")].text == "2.11.0+cu130"
 
 
 def test_a_chain_carries_what_it_predicts_and_a_pin_takes_torch_back(uv_node, index):
