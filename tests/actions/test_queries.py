@@ -155,7 +155,7 @@ def test_a_python_that_could_make_an_environment(tmp_path, context):
         "version": "3.12.3",
         "venv": True,
     }
-    program(tmp_path / "bin/python3", 'case "$3" in *ensurepip*) exit 1;; esac; echo 3.11.2')
+    program(tmp_path / "bin/python3", 'case "$*" in *ensurepip*) exit 1;; esac; echo 3.11.2')
     assert ask(context, python="python3")["python"] == {
         "path": str(tmp_path / "bin/python3"),
         "version": "3.11.2",
