@@ -8,7 +8,6 @@ import click
 
 from stackplan import __version__
 from stackplan.cli.ending import end
-from stackplan.cli.lint_notice import say_findings
 from stackplan.cli.output import form_option, say
 from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.saving import plan_to_save
@@ -66,7 +65,10 @@ def command(
     # Recorded facts answer no question that holds a secret, so that none has to be there to plan on them.
     secrets = None if facts is None else Withheld()
     prepared = prepare(playbook, selection, only, first, secrets=secrets, files=files)
-    if not only and first is None:
+    if not only and first is None and facts is None:
+        # Spared by whoever plans on recorded facts, in a review, which runs `lint` by itself.
+        from stackplan.cli.lint_notice import say_findings  # noqa: PLC0415
+
         say_findings(prepared.playbook)
     survey = prepared.survey(selection.parallel, audit=audit)
     if facts is not None:

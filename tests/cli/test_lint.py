@@ -149,3 +149,12 @@ def test_a_plan_says_in_a_line_what_lint_would_find(stackplan, project):
     assert ended.stderr.splitlines().count(line) == 1
     (project / "f.yaml").write_text(WARNS.replace("vars: {a: 1}\n", ""), encoding="utf-8")
     assert "lint:" not in stackplan("plan", "f.yaml", "--local").stderr
+
+
+def test_a_plan_on_recorded_facts_leaves_lint_to_the_review(stackplan, project):
+    (project / "f.yaml").write_text(FAILS + "vars: {a: 1}\n", encoding="utf-8")
+    stackplan("facts", "f.yaml", "--local", "-o", "facts")
+    planned = stackplan("plan", "f.yaml", "--local", "--facts", "facts")
+    assert planned.returncode in (0, 3)
+    assert "Plan" in planned.stdout
+    assert "lint:" not in planned.stderr
