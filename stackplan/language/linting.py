@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from stackplan.language import lint, source
 from stackplan.language.lint import _ignores, stray_ignore
 from stackplan.language.lint._ignores import Ignore
 from stackplan.language.lint._rule import Finding, Rule
-from stackplan.language.lint._secrets import masked
+from stackplan.language.lint._secrets import hiding, masked
 from stackplan.language.lint._subject import Subject
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.playbook import Playbook
@@ -44,7 +44,9 @@ def example(name: str, which: str) -> str:
 def review(written: Playbook, rendered: Playbook) -> Review:
     """Return what the rules find in a playbook that was read, and rendered as far as it goes without a node."""
     subject = Subject(written, rendered, frozenset(it.code for _, it in _rules()))
-    found = [_diagnosis(it, rule, subject) for _, rule in _rules() for it in rule.check(subject)]
+    pairs = [(it, rule) for _, rule in _rules() for it in rule.check(subject)]
+    hide = hiding({secret for it, _ in pairs for secret in it.secrets})
+    found = [_diagnosis(it, rule, subject, hide) for it, rule in pairs]
     ignores = _ignores.read(written)
     left: list[Diagnosis] = []
     ignored: list[Ignored] = []
@@ -57,22 +59,27 @@ def review(written: Playbook, rendered: Playbook) -> Review:
             ignored.append(Ignored(it, answer.reason, answer.at))
             used.add((answer, it.code or ""))
     unused = stray_ignore.unused(ignores, used, subject.codes)
-    left += [_diagnosis(it, stray_ignore.RULE, subject) for it in unused]
+    left += [_diagnosis(it, stray_ignore.RULE, subject, hide) for it in unused]
     return Review(tuple(_sorted(left)), tuple(ignored))
 
 
-def _diagnosis(finding: Finding, rule: Rule, subject: Subject) -> Diagnosis:
-    """Return a finding with its line, in which no token stands any more: whoever reads the log is not to have it."""
+def _diagnosis(finding: Finding, rule: Rule, subject: Subject, hide: Callable[[str], str]) -> Diagnosis:
+    """Return a finding with its line, in which no secret stands any more: whoever reads the log is not to have it.
+
+    What the rules have found is taken out by `hide`; what only looks like a secret is masked as well.
+    """
+    # The words of a finding of secrets are its rule's own.
+    own = bool(finding.secrets)
     bare = Diagnosis(
-        summary=masked(finding.summary),
+        summary=finding.summary if own else hide(masked(finding.summary)),
         severity=rule.severity,
         code=rule.code,
         at=finding.at,
         step=finding.step,
-        remedy=finding.remedy,
+        remedy=finding.remedy if own else hide(finding.remedy),
     )
     (told,) = source.annotate([bare], subject.sources)
-    return told if told.source is None else replace(told, source=masked(told.source))
+    return told if told.source is None else replace(told, source=masked(hide(told.source)))
 
 
 def _sorted(found: Iterable[Diagnosis]) -> Iterator[Diagnosis]:

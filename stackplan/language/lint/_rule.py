@@ -10,12 +10,16 @@ from stackplan.model.location import Location
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a rule objects to: what and why in one sentence, and the smallest edit that mends it."""
+    """One thing that a rule objects to: what and why in one sentence, and the smallest edit that mends it.
+
+    `secrets` are those that it has found in clear: no finding of any rule is to show them.
+    """
 
     summary: str
     at: Location
     remedy: str
     step: str | None = None
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

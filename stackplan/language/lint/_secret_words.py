@@ -1,5 +1,6 @@
 """Secrets among a command's words: `--password X`, `-u USER:X`, `-H "X-API-Key: X"`, what is piped into chpasswd."""
 
+import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._secrets import named
@@ -13,8 +14,12 @@ _LOGIN = {
     "skopeo": ("--creds", "--src-creds", "--dest-creds"),
     "podman": ("--creds",),
     "smbclient": ("-U", "--user"),
+    "rpcclient": ("-U", "--user"),
+    "samba-tool": ("-U", "--username"),
+    "net": ("-U", "--user"),
 }
-"""Options whose value is USER:PASSWORD (USER%PASSWORD of smbclient)."""
+"""Options whose value is USER:PASSWORD (USER%PASSWORD of Samba's programs)."""
+_OF_SAMBA = frozenset({"smbclient", "rpcclient", "samba-tool", "net"})
 _PASSWORD = {
     "sshpass": ("-p",),
     "docker": ("-p",),
@@ -30,17 +35,26 @@ _PASSWORD = {
     "ipmitool": ("-P",),
     "ldapsearch": ("-w",),
     "curl": ("--oauth2-bearer", "--pass"),
+    "useradd": ("-p",),
+    "usermod": ("-p",),
 }
 """Options whose value is a password by itself. Of docker and its like only where they log in."""
 _LOGS_IN = frozenset({"docker", "podman", "nerdctl", "helm", "oras"})
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "awk", "sed", "echo", "printf"})
 """What they are given is a pattern or a sentence; what they write to a file is read as its lines."""
+_OF_OPENSSL = frozenset({"-pass", "-passin", "-passout"})
+_OF_VAULT = frozenset({"-no-print", "-no-store", "-token-only"})
+"""Options of `vault login` that take no value."""
+_READING = frozenset({"chpasswd", "passwd", "kinit"})
+_ASKED_TO_READ = frozenset({"--password-stdin", "--with-token", "--token-stdin"})
+_FROM_STDIN = re.compile(r"-[ABbEeHKkNnPsi]*S[ABbEeHKkNnPSsi]*|--stdin")
+"""The option of sudo."""
 _ASKING = frozenset({"curl", "wget", "http", "https", "grpcurl"})
 _LONGEST_NAME = 60
 
 
-def of_words(command: Command, before: Command | None) -> Iterator[str]:
-    """Yield the names of what stands in clear in a command, less the variables that it sets.
+def of_words(command: Command, before: Command | None) -> Iterator[tuple[str, str]]:
+    """Yield what stands in clear in a command, less the variables that it sets: what it is, and the secret itself.
 
     `before` is the command that is piped into it.
     """
@@ -48,26 +62,44 @@ def of_words(command: Command, before: Command | None) -> Iterator[str]:
     if command.program not in _SEARCHING:
         for word in command.words[1:]:
             if "=" in word or (command.program in _ASKING and ":" in word):
-                yield from (name for name, _ in named(word))
-    if _reads_secret(command):
-        printed = before.words[-1] if before is not None and before.program in ("echo", "printf") else ""
-        told = printed if command.stdin is None else command.stdin[0].strip()
-        if in_clear(told.rpartition(":")[2], shortest=3):
-            yield f"the input of {command.program}"
+                yield from ((f"the value of `{name}`", value) for name, _, value in named(word))
+    if (reader := _reads_secret(command)) is not None:
+        for line in _input(command, before):
+            secret = line.partition(":")[2] if reader == "chpasswd" else line
+            if in_clear(secret, shortest=3):
+                yield f"the secret that `{reader}` reads", secret.strip()
 
 
-def _options(command: Command) -> Iterator[str]:
-    """Yield the options whose value is written out, and `wandb login` with its key."""
+def _input(command: Command, before: Command | None) -> list[str]:
+    """Return the lines that a command reads, where they are known: what is printed to it, or its here-document."""
+    if before is None or before.program not in ("echo", "printf"):
+        return command.stdin[0].splitlines() if command.stdin is not None else []
+    form, *given = before.words[1:] or ("",)
+    if before.program == "printf" and given:
+        form = form.replace("%s", given[0], 1) if form.count("%s") == 1 else "\n".join(given)
+    else:
+        form = before.words[-1]
+    return form.replace("\\n", "\n").splitlines()
+
+
+def _options(command: Command) -> Iterator[tuple[str, str]]:
+    """Yield the options whose value is written out, and `wandb login` and `vault login` with what lets in."""
     words = command.words
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-"):
             following = words[at + 1] if at + 1 < len(words) else ""
-            if _says_secret(word, following) or _says_login(command, word, following):
+            secret = following if _says_secret(word, following) else _password(command, word, following)
+            if secret is not None:
                 name = word.partition("=")[0]
-                yield name if name.startswith("--") else word[:2]
+                short = not name.startswith("--") and name not in _OF_OPENSSL
+                yield f"the value of `{word[:2] if short else name}`", secret
     plain = [it for it in words if not it.startswith("-")]
     if command.starts("wandb", "login") and in_clear("".join(plain[2:3])):
-        yield "wandb login"
+        yield "the key given to `wandb login`", plain[2]
+    if command.starts("vault", "login") and words[-1] != "login" and in_clear(words[-1]):
+        valued = words[-2].startswith("-") and "=" not in words[-2] and words[-2] not in _OF_VAULT
+        if not (valued or words[-1].startswith("-") or "=" in words[-1]):
+            yield "the token given to `vault login`", words[-1]
 
 
 def _says_secret(word: str, following: str) -> bool:
@@ -76,16 +108,19 @@ def _says_secret(word: str, following: str) -> bool:
     return long and is_secret_name(word[2:]) and not following.startswith("-") and in_clear(following)
 
 
-def _says_login(command: Command, word: str, following: str) -> bool:
-    """Return whether an option that this program takes a password by is given one."""
+def _password(command: Command, word: str, following: str) -> str | None:
+    """Return the password that is written out behind an option by which this program takes one; None without it."""
     program = command.program
     if (login := _value(word, following, _LOGIN.get(program, ()))) is not None:
-        user, separator, password = login.partition("%" if program == "smbclient" else ":")
-        return separator != "" and in_clear(user, shortest=1) and in_clear(password, shortest=1)
+        user, _, password = login.partition("%" if program in _OF_SAMBA else ":")
+        return password if in_clear(user, shortest=1) and in_clear(password, shortest=1) else None
     if program in _LOGS_IN and "login" not in command.words:
-        return False
-    password = _value(word, following, _PASSWORD.get(program, ())) or ""
-    return in_clear(password, shortest=3)
+        return None
+    if program == "openssl" and word in _OF_OPENSSL:
+        password = following.removeprefix("pass:") if following.startswith("pass:") else ""
+    else:
+        password = _value(word, following, _PASSWORD.get(program, ())) or ""
+    return password if in_clear(password, shortest=3) else None
 
 
 def _value(word: str, following: str, options: tuple[str, ...]) -> str | None:
@@ -104,7 +139,11 @@ def _value(word: str, following: str, options: tuple[str, ...]) -> str | None:
     return None
 
 
-def _reads_secret(command: Command) -> bool:
-    if command.program in ("chpasswd", "passwd"):
-        return command.program == "chpasswd" or "--stdin" in command.words
-    return any(it in command.words for it in ("--password-stdin", "--with-token", "--token-stdin"))
+def _reads_secret(command: Command) -> str | None:
+    """Return the program that reads a secret from the command's input; None where none does."""
+    if command.program in _READING or _ASKED_TO_READ & set(command.words):
+        return command.program
+    if command.program == "cryptsetup" and ("-" in command.words or "--key-file=-" in command.words):
+        return command.program
+    asked = command.words[1:] if command.program == "sudo" else command.given if "sudo" in command.wrappers else ()
+    return "sudo" if any(_FROM_STDIN.fullmatch(word) for word in asked) else None

@@ -1,7 +1,7 @@
 """What a token or a password looks like when it is written out in clear."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from stackplan.language.secret_name import NAME, in_clear, is_secret_name
 
@@ -37,35 +37,36 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _MASKED = re.compile(
-    rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{NAME}[\"']?\s*[=:]|--{NAME})\s*[\"']?|"
+    rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{NAME}[\"']?\s*[=:]|--{NAME}(?=\s+[^\s-]|[\"']))\s*[\"']?|"
     r"\s(?:-[A-Za-z]*[uU]|--user|--proxy-user|--[a-z-]*creds)[=\s]?\s*[\"']?[^\s:\"'-][^\s:\"']*:|"
     r"(?:login|sshpass|mysql\w*|mariadb|redis-cli|ipmitool)\b.{0,200}?\s-[paPw]\s*[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )
+_SHORTEST = 3
 _NETRC = re.compile(r"\blogin\s+\S+\s+password\s+(?P<secret>\S+)")
 
 
-def in_line(line: str) -> Iterator[tuple[str, int]]:
-    """Yield what of a line is a secret by its form, wherever it stands, with its column from 0."""
-    yield from ((f"{kind(match)} stands here", match.start()) for match in TOKEN.finditer(line))
+def in_line(line: str) -> Iterator[tuple[str, int, str]]:
+    """Yield what of a line is a secret by its form, wherever it stands, with its column from 0, and the secret."""
+    yield from ((f"{kind(match)} stands here", match.start(), match[0]) for match in TOKEN.finditer(line))
     if "://" in line and "@" in line and (found := PASSWORD.search(line)) and in_clear(found["secret"], shortest=2):
-        yield "a password stands in this address", found.start("secret")
+        yield "a password stands in this address", found.start("secret"), found["secret"]
     if "uthorization" in line and (found := _HEADER.search(line)) and in_clear(found["secret"]):
-        yield "what an Authorization header lets in stands here", found.start("secret")
+        yield "what an Authorization header lets in stands here", found.start("secret"), found["secret"]
     if "login" in line and (found := _NETRC.search(line)) and in_clear(found["secret"], shortest=2):
-        yield "the password of a login stands here", found.start("secret")
+        yield "the password of a login stands here", found.start("secret"), found["secret"]
 
 
-def named(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the names of secrets that a text gives values to, `NAME=VALUE` or `NAME: VALUE`, and where these stand.
+def named(text: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the names of secrets that a text gives values to, `NAME=VALUE` or `NAME: VALUE`, where, and the values.
 
     A plain word behind a colon counts for prose.
     """
     for match in _NAMED.finditer(text):
         name, value = match["name"], match["secret"]
         if is_secret_name(name) and in_clear(value) and ("=" in match["between"] or _looks_random(value)):
-            yield name, match.start("secret")
+            yield name, match.start("secret"), value
 
 
 def _looks_random(value: str) -> bool:
@@ -83,6 +84,18 @@ def masked(line: str) -> str:
     for pattern in (_HEADER, _NETRC, _MASKED):
         line = pattern.sub(_stars, line)
     return line
+
+
+def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
+    """Return what replaces these secrets in a text by as many `*`, wherever they stand as words of their own."""
+    # What quotes and backslashes make a word of stands in the file in pieces.
+    pieces = {piece for it in secrets for piece in (it, *re.split(r"[\"'\\]+", it)) if len(piece) >= _SHORTEST}
+    if not pieces:
+        return str
+    alternatives = "|".join(re.escape(it) for it in sorted(pieces, key=len, reverse=True))
+    # Not within another word, unless an option of one letter stands before it, as in `-phunter22`, or a `\n`.
+    pattern = re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\s-[A-Za-z])|(?<=\\[nrt]))(?:{alternatives})(?![A-Za-z0-9])")
+    return lambda text: pattern.sub(lambda match: "*" * len(match[0]), text)
 
 
 def _stars(match: re.Match[str]) -> str:

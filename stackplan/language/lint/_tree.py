@@ -18,8 +18,9 @@ class Command:
 
     `before` and `after` are the operators around it, "" at either end of a text. `tested` when an `if` or `while` asks
     for its status. `depth` counts the substitutions and `sh -c` texts around it; `pipefail` and `errexit` are False in
-    a shell that stackplan's own options do not reach. `user` is who runs it, where a wrapper says so. `stdin` is the
-    text of its here-document or here-string with its offset, None where that is not known.
+    a shell that stackplan's own options do not reach. `given` are the options of its wrappers, `user` is
+    who runs it, where a wrapper says so. `stdin` is the text of its here-document or here-string with its offset, None
+    where that is not known.
     """
 
     words: tuple[str, ...]
@@ -32,6 +33,7 @@ class Command:
     errexit: bool = True
     redirections: tuple[tuple[str, str], ...] = ()
     wrappers: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     assignments: tuple[str, ...] = ()
     user: str | None = None
     stdin: tuple[str, int | None] | None = None

@@ -88,6 +88,7 @@ def unwrapped(command: Command) -> Command:
         return command
     words = list(command.words)
     assignments, wrappers, user = list(command.assignments), list(command.wrappers), command.user
+    given = list(command.given)
     while words:
         name = words[0].rpartition("/")[2]
         if ASSIGNMENT.match(words[0]):
@@ -96,10 +97,12 @@ def unwrapped(command: Command) -> Command:
             if name in _USERS:
                 user = _user(words[1 : len(words) - len(rest)], _USERS[name]) or user or _default_user(name)
             wrappers.append(name)
+            given += words[1 : len(words) - len(rest)]
             words = rest
         else:
             break
-    return replace(command, words=tuple(words), assignments=tuple(assignments), wrappers=tuple(wrappers), user=user)
+    told = replace(command, words=tuple(words), assignments=tuple(assignments), user=user)
+    return replace(told, wrappers=tuple(wrappers), given=tuple(given))
 
 
 def _behind(name: str, words: list[str]) -> list[str] | None:

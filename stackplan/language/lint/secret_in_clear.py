@@ -15,14 +15,17 @@ _LONGEST_LINE = 20_000
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    told: set[tuple[str, int]] = set()
-    for summary, at, step in (*_by_form(subject), *_by_name(subject), *_in_steps(subject), *_in_conditions(subject)):
-        if (at.path, at.line) not in told:
-            told.add((at.path, at.line))
-            yield Finding(f"{summary} in clear, for everybody who reads the repository", at, _REMEDY, step)
+    by_line: dict[tuple[str, int], list[_Found]] = {}
+    for found in (*_by_form(subject), *_by_name(subject), *_in_steps(subject), *_in_conditions(subject)):
+        by_line.setdefault((found[1].path, found[1].line), []).append(found)
+    for together in by_line.values():
+        summary, at, step, _ = together[0]
+        secrets = tuple(dict.fromkeys(secret for *_, secret in together))
+        yield Finding(f"{summary} in clear, for everybody who reads the repository", at, _REMEDY, step, secrets)
 
 
-_Found = tuple[str, Location, str | None]
+_Found = tuple[str, Location, str | None, str]
+"""What stands there, where, in which step, and the secret itself."""
 
 
 def _by_form(subject: Subject) -> Iterator[_Found]:
@@ -33,9 +36,9 @@ def _by_form(subject: Subject) -> Iterator[_Found]:
         marks = tuple(it for it in _secrets.MARKS if it in whole)
         for number, line in enumerate(lines, 1) if marks else ():
             if len(line) < _LONGEST_LINE and any(it in line for it in marks):
-                for summary, column in _secrets.in_line(line):
+                for summary, column, secret in _secrets.in_line(line):
                     step = bisect_right(steps, number, key=lambda pair: pair[0])
-                    yield summary, Location(path, number, column + 1), steps[step - 1][1] if step else None
+                    yield summary, Location(path, number, column + 1), steps[step - 1][1] if step else None, secret
 
 
 def _by_name(subject: Subject) -> Iterator[_Found]:
@@ -52,30 +55,31 @@ def _by_name(subject: Subject) -> Iterator[_Found]:
             found += [(name, it, statement.arguments.place("env", name), identity) for name, it in environment.items()]
     for name, value, at, step_id in found:
         if isinstance(value, str) and is_secret_name(name) and in_clear(value):
-            yield f"the value of `{name}` stands here", at, step_id
+            yield f"the value of `{name}` stands here", at, step_id, value
 
 
 def _in_steps(subject: Subject) -> Iterator[_Found]:
     """Yield what commands are told, and what stands in the files that steps write."""
     for step in subject.steps:
-        for command, name in _told(step.commands):
-            yield f"the value of `{name}` stands here", step.command_at(command), step.id
+        for command, summary, secret in _told(step.commands):
+            yield summary, step.command_at(command), step.id, secret
         yield from _written(step)
 
 
 def _in_conditions(subject: Subject) -> Iterator[_Found]:
     for commands, statement, step in subject.asked:
         pairs = [pair for it in commands for pair in _settings.of_command(it)]
-        named = [name for name, value in pairs if is_secret_name(name) and in_clear(value)]
-        for name in (*named, *(name for _, name in _told(commands))):
-            yield f"the value of `{name}` stands here", statement.at, None if step is None else step.id
+        named = [(f"the value of `{it}` stands here", value) for it, value in pairs if is_secret_name(it)]
+        given = [(summary, value) for summary, value in named if in_clear(value)]
+        for summary, secret in (*given, *((summary, secret) for _, summary, secret in _told(commands))):
+            yield summary, statement.at, None if step is None else step.id, secret
 
 
-def _told(commands: tuple[Command, ...]) -> Iterator[tuple[Command, str]]:
+def _told(commands: tuple[Command, ...]) -> Iterator[tuple[Command, str, str]]:
     before: Command | None = None
     for it in commands:
-        for name in _secret_words.of_words(it, before if it.before == "|" else None):
-            yield it, name
+        for summary, secret in _secret_words.of_words(it, before if it.before == "|" else None):
+            yield it, f"{summary} stands here", secret
         before = it
 
 
@@ -86,9 +90,9 @@ def _written(step: Looked) -> Iterator[_Found]:
     offset = 0
     for line in content.text.splitlines(keepends=True):
         if not line.lstrip().startswith(("#", ";", "//")):
-            found = [(f"the value of `{name}` stands here", at) for name, at in _secrets.named(line)]
-            for summary, at in (*_secrets.in_line(line), *found):
-                yield summary, content.place_at(offset + at), step.id
+            found = [(f"the value of `{name}` stands here", at, value) for name, at, value in _secrets.named(line)]
+            for summary, at, secret in (*_secrets.in_line(line), *found):
+                yield summary, content.place_at(offset + at), step.id, secret
         offset += len(line)
 
 

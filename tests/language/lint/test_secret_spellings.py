@@ -34,6 +34,23 @@ SCRIPTS = {
             "echo hunter22 | docker login -u ops --password-stdin registry.example.com",
             "sshpass -p hunter22 ssh x",
             "echo 'ops:hunter22' | chpasswd",
+            "chpasswd <<< 'ops:hunter22'",
+            "printf 'ops:%s\\n' hunter22 | chpasswd",
+            "chpasswd <<EOF\nops:$PW\nroot:hunter22\nEOF",
+            "echo hunter22 | passwd --stdin ops",
+            "echo -e 'hunter22\\nhunter22' | passwd ops",
+            "echo hunter22 | sudo -S reboot",
+            "echo hunter22 | sudo -kS -p '' -u ops /opt/x",
+            "sudo --stdin -v <<< hunter22",
+            "echo hunter22 | cryptsetup open /dev/x y -",
+            "kinit bot <<< hunter22",
+            "openssl rsa -passin pass:hunter22 -in x",
+            "vault login hunter22",
+            "vault login -no-print hunter22",
+            "net ads join -U 'admin%hunter22'",
+            "smbclient //x/y -U bot%hunter22",
+            "ldapsearch -w hunter22 -D cn=x",
+            "useradd -p hunter22 ops",
             "mysql -phunter22 -e x",
             "declare -x DB_PASSWORD=hunter22",
             "PGPASSWORD=hunter22 psql -c x",
@@ -63,6 +80,20 @@ SCRIPTS = {
             "/opt/x --password-file /run/x",
             '/opt/x --token "$(cat /run/t)"',
             "export HF_TOKEN=`cat /run/t`",
+            'echo "ops:$PW" | chpasswd',
+            "printf 'ops:%s\\n' \"$PW\" | chpasswd",
+            "chpasswd < /run/secrets/ops",
+            "passwd -l operator1",
+            'echo "$PW" | sudo -S reboot',
+            "echo deb-src | sudo -u ops tee /etc/x",
+            "echo text-of-a-motd | sudo tee /etc/motd",
+            "openssl rsa -passin env:OPENSSL_PW -in x",
+            "openssl rsa -passin file:/run/pw -in x",
+            "vault login -method github",
+            "vault login -method=userpass username=operator",
+            "vault login -",
+            "net ads join -U administrator",
+            "cryptsetup open /dev/x name-of-it",
             'curl -H "Authorization: Bearer $T" https://x.example.com/h',
             'curl -H "Authorization: Bearer ${T}" https://x.example.com/h',
             'curl -H "Authorization: Bearer <your-token>" https://x.example.com/h',
@@ -254,6 +285,19 @@ def test_a_variable_that_holds_a_secret_and_becomes_a_word(spelled):
         "docker login -u ops -p hunter22 registry.example.com",
         "git clone https://ops:hunter22@git.example.com/r /srv/r",
         "DB_PASSWORD=hunter22 pkill -f server",
+        "echo 'ops:hunter22' | chpasswd || true",
+        "chpasswd <<< 'ops:hunter22'",
+        "printf 'ops:hunter22\\nroot:hunter22\\n' | sudo chpasswd",
+        "echo hunter22 | passwd --stdin ops || true",
+        "echo hunter22 | sudo -S reboot",
+        "echo hunter22 | docker login --password-stdin -u bot registry.example.com || true",
+        "smbclient //x/y -U bot%hunter22 || true",
+        "ldapsearch -whunter22 -D cn=x || true",
+        "openssl rsa -passin pass:hunter22 -in x || true",
+        "kinit bot <<< hunter22 || true",
+        "vault login hunter22 || true",
+        "net ads join -U 'admin%hunter22' || true",
+        "PW=hunter22; pkill -f server; mysql --password $PW || true",
     ],
 )
 def test_no_finding_shows_what_it_found(review, script):
@@ -267,6 +311,41 @@ def test_no_finding_shows_what_it_found(review, script):
 """
     found = review(steps).findings
     assert "SP190" in {it.code for it in found}
+    assert "hunter22" not in repr(found)
+
+
+def test_a_secret_is_masked_by_its_place_and_nothing_else_is(review):
+    steps = """
+  - id: one
+    run:
+      script: |
+        echo hunter22 | docker login --password-stdin -u bot registry.example.com || true
+    postconditions:
+      - file: {path: /x}
+"""
+    shown = "        echo ******** | docker login --password-stdin -u bot registry.example.com || true"
+    found = review(steps).findings
+    assert {it.source for it in found} == {shown}
+    said = {it.code: it.summary for it in found}
+    assert (
+        said["SP190"] == "the secret that `docker` reads stands here in clear, for everybody who reads the repository"
+    )
+
+
+def test_a_secret_on_another_line_than_its_finding_is_masked_too(review):
+    steps = """
+  - id: one
+    run:
+      script: |
+        pkill -f hunter22
+        mysql --user ops \\
+          --password hunter22
+    postconditions:
+      - file: {path: /x}
+"""
+    found = review(steps).findings
+    assert "SP190" in {it.code for it in found}
+    assert "pkill -f ********" in {(it.source or "").strip() for it in found}
     assert "hunter22" not in repr(found)
 
 
