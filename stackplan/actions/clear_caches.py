@@ -23,9 +23,10 @@ class ClearCaches(ActionKind):
     """Removes the compiled kernels that do not go with an environment any more, and says how many files and bytes.
 
     What is stale is what the condition `no_stale_caches` calls so, which is then checked without being written down.
-    Only what looks like an entry of one of the known tools is removed, whole; links are never followed. The folders are
-    those that the user's own environment leads to; the step's `env` moves none of them. Where the kernels are another
-    user's, the action has to run as that user (`user` of the step), or as root.
+    Only what looks like an entry of one of the known tools is removed, whole; links are never followed. A folder of
+    triton's or tilelang's that holds anything but the tool's own files is left, and told. The folders are those that
+    the user's own environment leads to; the step's `env` moves none of them. Where the kernels are another user's, the
+    action has to run as that user (`user` of the step), or as root.
     """
 
     arguments: Arguments

@@ -22,6 +22,7 @@ class NoStaleCaches(ConditionKind):
     environment variables and the tools' defaults put them; what a service's unit sets is not seen, nor a kernel that
     was compiled with an older package after a newer one was installed elsewhere. Of several environments of one user
     each finds the others' kernels stale. A cache of more than 300,000 files is looked at in part and said to be.
+    Where old kernels of triton or tilelang share a folder with something that these do not write, it is unknown.
     """
 
     environment: Environment
@@ -67,6 +68,11 @@ class NoStaleCaches(ConditionKind):
 def _of_cache(cache: KernelCache, text: str, *, complete: bool) -> Verdict:
     if cache.fault is not None:
         return unknown(text, why=cache.fault)
+    if not cache.stale_entries and cache.mixed_entries:
+        one = cache.mixed_entries == 1
+        folders = "a folder" if one else f"{cache.mixed_entries} folders"
+        why = f"{folders} with old kernels of {cache.tool} {'holds' if one else 'hold'} other files, too: {cache.stray}"
+        return unknown(f"no stale kernels of {cache.tool}", why=why, expected="none")
     if not cache.stale_entries:
         return held(text)
     return not_held(

@@ -13,7 +13,7 @@ _ONE = {"entries": "entry", "files": "file"}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelCache:
     """One cache. The `stale_` numbers count what does not go with the installed packages; `reasons` say why, by
-    entries.
+    entries. `mixed_entries` would be stale, too, and are not the tool's alone: nothing removes them, `stray` is why.
     """
 
     tool: str
@@ -28,6 +28,8 @@ class KernelCache:
     stale_size: int
     reasons: Mapping[str, int]
     example: str | None
+    mixed_entries: int
+    stray: str | None
 
 
 def kernel_caches(told: Mapping[str, Plain]) -> tuple[KernelCache, ...]:
@@ -67,7 +69,7 @@ def _cleared(row: dict[str, Plain]) -> dict[str, Plain]:
 
 
 def _read(row: dict[str, Plain]) -> KernelCache:
-    examples = row["examples"]
+    examples, strays = row["examples"], row.get("strays")
     return KernelCache(
         tool=str(row["tool"]),
         path=str(row["path"]),
@@ -81,6 +83,9 @@ def _read(row: dict[str, Plain]) -> KernelCache:
         stale_size=_number(row, "stale_bytes"),
         reasons=_reasons(row["reasons"]),
         example=str(examples[0]) if isinstance(examples, list) and examples else None,
+        # Facts that were recorded earlier do not tell of them.
+        mixed_entries=_number(row, "mixed_entries") if "mixed_entries" in row else 0,
+        stray=str(strays[0]) if isinstance(strays, list) and strays else None,
     )
 
 

@@ -9,8 +9,10 @@ By the tools' own environment variables and defaults, read on 2026-12-02 in:
     vllm (vllm/envs.py): (VLLM_CACHE_ROOT, else XDG_CACHE_HOME/vllm)/torch_compile_cache/HASH
     DeepGEMM: (DG_JIT_CACHE_DIR, else the home/.deep_gemm)/cache/kernel.NAME.HASH; sglang sets it to
         SGLANG_DG_CACHE_DIR, else ~/.cache/deep_gemm or (SGLANG_CACHE_DIR, else ~/.cache/sglang)/deep_gemm
-    tilelang (tilelang/env.py): TILELANG_CACHE_DIR, else ~/.tilelang/cache, then HASH
-What does not look like an entry is neither judged nor ever removed: such a variable may name any folder.
+    tilelang (tilelang/env.py, cache/kernel_cache.py): TILELANG_CACHE_DIR, else ~/.tilelang/cache, then HASH, since 2026
+        VERSION/SYSTEM/kernels/HASH
+What does not look like an entry is neither judged nor ever removed: such a variable may name any folder. What a name
+alone does not tell, `_kernel_cache_contents` does.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def caches(environment: Mapping[str, str], home: str, user: str) -> list[Cache]:
         ("deep_gemm", "DG_JIT_CACHE_DIR", os.path.join(home, ".deep_gemm"), gemm, _deep_gemm),
         ("deep_gemm", "SGLANG_DG_CACHE_DIR", os.path.join(xdg, "deep_gemm"), gemm, _deep_gemm),
         ("deep_gemm", None, own_sglang, gemm, _deep_gemm),
-        ("tilelang", "TILELANG_CACHE_DIR", tilelang, ("tilelang", "torch"), _named(_HEX)),
+        ("tilelang", "TILELANG_CACHE_DIR", tilelang, ("tilelang", "torch"), _tilelang),
     ]
     bases = {"flashinfer": "FLASHINFER_WORKSPACE_BASE", "vllm": "VLLM_CACHE_ROOT"}
     found: dict[str, Cache] = {}
@@ -151,6 +153,18 @@ def _flashinfer(root: str) -> Iterator[str]:
         for path in below:
             if {"cached_ops", "generated"} & set(subfolders(os.path.join(root, path))):
                 yield path
+
+
+def _tilelang(root: str) -> Iterator[str]:
+    for name in subfolders(root):
+        if re.fullmatch(_HEX, name):
+            yield name
+        elif re.match(r"\d+\.\d+", name):
+            for system in subfolders(os.path.join(root, name)):
+                below = os.path.join(name, system, "kernels")
+                if os.path.isdir(os.path.join(root, below)) and not os.path.islink(os.path.join(root, below)):
+                    kernels = subfolders(os.path.join(root, below))
+                    yield from (os.path.join(below, it) for it in kernels if re.fullmatch(_HEX, it))
 
 
 _hashes = _named(f"{_BASE32}|{_HEX}")

@@ -14,6 +14,7 @@ import time
 from typing import Any, Iterator, Mapping
 
 from stackplan.node import elf
+from stackplan.node.queries import _kernel_cache_contents
 from stackplan.node.queries._kernel_cache_places import Cache
 
 MOST_FILES = 300_000
@@ -51,7 +52,9 @@ class Budget:
 
 
 class Entry:
-    """An entry of a cache. `why` is None for one that is not stale."""
+    """An entry of a cache. `why` is None for one that is not stale; `stray` is what in it is not the tool's own, None
+    where all of it is.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -60,6 +63,7 @@ class Entry:
         self.oldest_ns: int | None = None
         self.majors: dict[str, str] = {}
         self.why: str | None = None
+        self.stray: str | None = None
 
 
 def judged(cache: Cache, packages: Packages, budget: Budget) -> Iterator[Entry]:
@@ -76,6 +80,13 @@ def judged(cache: Cache, packages: Packages, budget: Budget) -> Iterator[Entry]:
         if budget.spent:
             return
         entry = Entry(os.path.join(root, name))
+        try:
+            own, entry.stray = _kernel_cache_contents.look(cache.tool, entry.path)
+        except OSError:
+            # It was removed meanwhile, or belongs to another user: then there is nothing in it to be judged, either.
+            own = True
+        if not own:
+            continue
         _walk(entry, entry.path, budget)
         entry.why = _why(entry, name, cache, packages)
         yield entry
@@ -136,14 +147,17 @@ def told(cache: Cache, packages: Packages, budget: Budget) -> dict[str, Any]:
     """Return what the query answers of a cache; its shape stands in `kernel_caches`."""
     row: dict[str, Any] = {"tool": cache.tool, "path": cache.path, "named_by": cache.named_by, "exists": True}
     row.update(fault=None, entries=0, files=0, bytes=0, reasons=[], examples=[])
-    row.update(stale_entries=0, stale_files=0, stale_bytes=0)
+    row.update(stale_entries=0, stale_files=0, stale_bytes=0, mixed_entries=0, strays=[])
     reasons: dict[str, int] = {}
     try:
         for entry in judged(cache, packages, budget):
             row["entries"] += 1
             row["files"] += entry.files
             row["bytes"] += entry.bytes
-            if entry.why is not None:
+            if entry.why is not None and entry.stray is not None:
+                row["mixed_entries"] += 1
+                row["strays"] = (row["strays"] + [os.path.join(entry.path, entry.stray)])[:3]
+            elif entry.why is not None:
                 row["stale_entries"] += 1
                 row["stale_files"] += entry.files
                 row["stale_bytes"] += entry.bytes

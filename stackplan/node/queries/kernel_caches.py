@@ -7,10 +7,13 @@ answer about an environment begins with:
                  "fault": null, "entries": 340, "files": 2720, "bytes": 1288490188,
                  "stale_entries": 312, "stale_files": 2496, "stale_bytes": 1181116006,
                  "reasons": [{"why": "older than torch 2.11.0+cu130", "entries": 312}],
-                 "examples": ["/home/sglang/.triton/cache/4XQ…"]}],
+                 "examples": ["/home/sglang/.triton/cache/4XQ…"],
+                 "mixed_entries": 1, "strays": ["/home/sglang/.triton/cache/7RA…/notes.txt"]}],
      "holders": [{"pid": 41233, "name": "python", "tool": "triton"}], "hidden": 0}
-`complete` false: there is more than was looked at, and the numbers are "at least". A package was installed when its
-dist-info folder or the RECORD in it was last written; for another user that is looked at as that user.
+`mixed_entries` would be stale, too, and hold something that the tool does not write (`strays`): they are not counted as
+stale, and never removed. `complete` false: there is more than was looked at, and the numbers are "at least". A package
+was installed when its dist-info folder or the RECORD in it was last written; for another user that is looked at as that
+user.
 """
 
 from __future__ import annotations

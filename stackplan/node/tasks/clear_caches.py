@@ -22,7 +22,8 @@ def perform(arguments: dict[str, Any]) -> int:
     `caches` are the folders that the query `kernel_caches` found, each with `tool`, `path` and `named_by`. The
     variables of this process do not say where they are: a step's `env` is set here, and the query has not seen it. What
     is stale in them is judged anew right before. An entry is removed whole; links in it are removed and never followed.
-    One that cannot be removed is told, and the task then ends with status 1.
+    One that holds what its tool does not write is left and told. One that cannot be removed is told, and the task then
+    ends with status 1.
     """
     user = arguments.get("user")
     try:
@@ -71,6 +72,9 @@ def _clear(arguments: dict[str, Any]) -> int:
         try:
             for entry in _kernel_caches.judged(cache, packages, budget):
                 if entry.why is None:
+                    continue
+                if entry.stray is not None:
+                    print(f"stackplan: {entry.path} is left: {entry.stray} in it is not {cache.tool}'s")
                     continue
                 if (obstacle := _remove(entry.path)) is not None:
                     failed += 1

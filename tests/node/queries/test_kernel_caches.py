@@ -18,6 +18,38 @@ INSTALLED = 1_700_000_000
 OLD, NEW = INSTALLED - 3600, INSTALLED + 3600
 
 
+TRITON, TILELANG = f".triton/cache/{HASH}", f".tilelang/cache/{HEX}"
+FOREIGN = [
+    (TRITON, ["thesis.docx"]),
+    (TRITON, ["photo.jpg", "lib.so"]),
+    (TRITON, ["data.json"]),
+    (TRITON, ["lock"]),
+    (f".triton/cache/{HEX}", ["sub/k.cubin"]),
+    (TILELANG, ["thesis.so", "data.bin"]),
+    (TILELANG, ["kernel.cu"]),
+    (f".tilelang/cache/0.1.9/linux-x86_64/kernels/{HEX}", ["thesis.so"]),
+]
+MIXED = [
+    (TRITON, ["k.cubin", "thesis.docx"], "thesis.docx"),
+    (TRITON, ["k.cubin", "other.json"], "other.json"),
+    (TRITON, ["k.cubin", "deep/er/b.cubin"], "deep"),
+    (TRITON, ["k.cubin", "tmp.pid_7_0a-1b/thesis.docx"], "tmp.pid_7_0a-1b"),
+    (TILELANG, ["kernel_lib.so", "params.pkl", "data.bin"], "data.bin"),
+    (TILELANG, ["kernel_lib.so", "notes/x"], "notes"),
+]
+OWN = [
+    (TRITON, ["__grp__k.json", "k.json", "k.source", "k.ttir", "k.ttgir", "k.llir", "k.ptx", "k.cubin", "lock"]),
+    (TRITON, ["k.json", "k.amdgcn", "k.hsaco", "k.json.lock", "tmp.pid_7_0a-1b/k.ptx"]),
+    (TRITON, ["__triton_launcher.cpython-311-x86_64-linux-gnu.so"]),
+    (TRITON, ["cuda_utils.so"]),
+    (TRITON, ["k.autotune.json"]),
+    (TILELANG, ["device_kernel.cu", "host_kernel.cu", "executable.so", "params.pkl"]),
+    (TILELANG, ["kernel.cubin", "kernel.py", "params.pkl"]),
+    (TILELANG, ["kernel.py", "launcher.cpp", "launcher_lib.so"]),
+    (f".tilelang/cache/0.1.9/linux-x86_64/kernels/{HEX}", ["kernel_lib.so", "params.json", "manifest.json"]),
+]
+
+
 @pytest.fixture
 def home(tmp_path):
     path = tmp_path / "home"
@@ -73,7 +105,7 @@ def test_each_tool_where_it_keeps_its_kernels(ask, write):
         ".cache/flashinfer/0.6.14/120f/cached_ops/sampling/sampling.so",
         ".cache/vllm/torch_compile_cache/1517964802/rank_0_0/kernel.py",
         ".deep_gemm/cache/kernel.gemm.0a1b/kernel.cubin",
-        f".tilelang/cache/{HEX}/kernel.so",
+        f".tilelang/cache/{HEX}/kernel_lib.so",
     ):
         write(path, OLD)
     write(".cache/torch_extensions/py311_cu130/fused/build.ninja", OLD, ninja("fused"))
@@ -107,7 +139,7 @@ def test_what_is_newer_than_its_packages_is_not_stale(ask, write):
 
 def test_one_old_file_makes_an_entry_stale(ask, write):
     write(f".triton/cache/{HASH}/a.cubin", NEW)
-    write(f".triton/cache/{HASH}/deep/er/b.cubin", OLD)
+    write(f".triton/cache/{HASH}/tmp.pid_7_0a-1b/b.cubin", OLD)
     row = ask()[1]["triton"]
     assert (row["stale_entries"], row["stale_files"], row["stale_bytes"]) == (1, 2, 12)
     assert row["examples"] == [f"{row['path']}/{HASH}"]
@@ -140,7 +172,7 @@ def test_a_folder_that_says_another_cuda(ask, write):
         ("DG_JIT_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
         ("SGLANG_DG_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
         ("SGLANG_CACHE_DIR", ("sgl", "sgl/deep_gemm/cache/kernel.x.1/kernel.cu", "deep_gemm")),
-        ("TILELANG_CACHE_DIR", ("tl", f"tl/{HEX}/kernel.so", "tilelang")),
+        ("TILELANG_CACHE_DIR", ("tl", f"tl/{HEX}/kernel_lib.so", "tilelang")),
     ],
 )
 def test_a_variable_of_the_tool_leads_there(home, ask, write, variable, case):
@@ -169,6 +201,23 @@ def test_what_does_not_look_like_an_entry_is_no_cache(home, ask, write):
     for variable in everything:
         _, rows = ask(**{variable: str(home / "src")})
         assert sum(row["entries"] for row in rows.values()) == 0, variable
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_old_kernels_beside_something_else_are_not_called_stale(home, ask, write, case):
+    folder, names, stray = case
+    for name in names:
+        write(f"{folder}/{name}", OLD)
+    row = ask()[1]["triton" if folder == TRITON else "tilelang"]
+    assert (row["entries"], row["stale_entries"], row["mixed_entries"]) == (1, 0, 1)
+    assert row["strays"] == [f"{home}/{folder}/{stray}"]
+
+
+@pytest.mark.parametrize(("folder", "names"), FOREIGN)
+def test_a_folder_without_the_tools_own_files_is_no_entry(ask, write, folder, names):
+    for name in names:
+        write(f"{folder}/{name}", OLD)
+    assert sum(row["entries"] for row in ask()[1].values()) == 0
 
 
 def test_links_are_not_followed(home, ask, write, tmp_path):
@@ -275,8 +324,9 @@ class TestClearing:
         outside.write_text("precious")
         os.utime(outside, (OLD, OLD))
         stale = write(f".triton/cache/{HASH}/k.cubin", OLD).parent
-        (stale / "link").symlink_to(outside)
-        (stale / "folder").symlink_to(tmp_path)
+        folder = write(".cache/vllm/torch_compile_cache/0f0f0f0f/k.py", OLD).parent
+        (folder / "link").symlink_to(outside)
+        (folder / "folder").symlink_to(tmp_path)
         kept = [
             write(f".triton/cache/{HEX}/k.cubin", NEW),
             write(".triton/cache/notes.txt", OLD),
@@ -286,9 +336,33 @@ class TestClearing:
         ]
         assert clear() == 0
         assert not stale.exists()
+        assert not folder.exists()
         assert all(path.exists() for path in kept)
         assert outside.read_text() == "precious"
-        assert f"triton: removed 1 entries of {home}/.triton/cache, 3 files" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert f"triton: removed 1 entries of {home}/.triton/cache, 1 files" in said
+        assert f"vllm: removed 1 entries of {home}/.cache/vllm/torch_compile_cache, 3 files" in said
+
+    @pytest.mark.parametrize("case", MIXED)
+    def test_what_is_not_the_tools_alone_is_left_and_told(self, clear, write, capsys, case):
+        folder, names, stray = case
+        written = [write(f"{folder}/{name}", OLD) for name in names]
+        assert clear() == 0
+        assert all(path.exists() for path in written)
+        assert f"{folder} is left: {stray} in it is not" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(("folder", "names"), FOREIGN)
+    def test_a_name_alone_is_no_entry(self, clear, write, folder, names):
+        written = [write(f"{folder}/{name}", OLD) for name in names]
+        assert clear() == 0
+        assert all(path.exists() for path in written)
+
+    @pytest.mark.parametrize(("folder", "names"), OWN)
+    def test_the_tools_own_files_go(self, home, clear, write, folder, names):
+        for name in names:
+            write(f"{folder}/{name}", OLD)
+        assert clear() == 0
+        assert not (home / folder).exists()
 
     @pytest.mark.parametrize(
         "name",
