@@ -56,6 +56,12 @@ def test_applied_twice_everything_is_satisfied(tmp_path):
 def test_the_id_of_a_run_is_its_time_and_four_digits():
     assert re.fullmatch(r"20261201T031022Z-[0-9a-f]{4}", run_id("2026-12-01T03:10:22.123Z"))
     assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{4}", run_id(SystemClock().now()))
+    assert re.fullmatch(r"20261201T031022Z-[0-9a-f]{4}", run_id("2026-12-01T03:10:22Z"))
+
+
+def test_runs_of_one_second_stand_in_the_order_in_which_they_began():
+    ids = [run_id(f"2026-12-01T03:10:22.{number:03}Z") for number in range(1000)]
+    assert ids == sorted(ids)
 
 
 def test_the_state_folder_is_where_the_variable_says(tmp_path):

@@ -125,6 +125,8 @@ class Cluster(IsolatedNode):
         if self.state() & {"DRAIN", "DOWN"}:
             self.update("State=RESUME")
         wait_until(lambda: self.state() == {"IDLE"}, 60)
+        # A step's process outlives its job for a moment, and the node is not empty as long as it does.
+        wait_until(lambda: not _steps_left(), 60)
         shutil.rmtree(self.folder / "state", ignore_errors=True)
 
     def stop_controller(self) -> None:
@@ -175,6 +177,15 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
             process.stdin.close()
             process.kill()
             process.wait(15)
+
+
+def _steps_left() -> bool:
+    """Return whether the process of a job step, of any Slurm on this machine, is still there."""
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if place.read_bytes().startswith(b"slurmstepd: ["):
+                return True
+    return False
 
 
 def _free_ports(count: int) -> list[int]:
