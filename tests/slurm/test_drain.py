@@ -33,13 +33,20 @@ def test_an_idle_node_is_drained_and_given_back(cluster):
     assert [change.before for change in changes] == ["drained: CUDA 13 (stackplan)"]
 
 
+def said_by_then(cluster, name, words):
+    """Return whether a job of stackplan's has printed some words by now."""
+    return any(words in path.read_text() for path in (cluster.folder / "state").rglob("output") if name in path.parts)
+
+
 def test_a_job_that_runs_is_waited_for(cluster):
     gate = cluster.folder / "gate"
     number = cluster.submit(f"while [ ! -e {gate} ]; do sleep 0.1; done")
     prediction = cluster.predict("slurm_node", state="drain", reason="CUDA 13")
     assert prediction.details == (f"waits for job {number} of root (wrap), running",)
     name, _ = cluster.start("slurm_node", state="drain", reason="CUDA 13", timeout="60s")
-    wait_until(lambda: cluster.state() == {"MIXED", "DRAIN"})
+    # A job that ends before it was seen is not waited for.
+    wait_until(lambda: said_by_then(cluster, name, f"job {number} of root"), 60)
+    assert cluster.state() == {"MIXED", "DRAIN"}
     gate.touch()
     ending, output = cluster.watch(name)
     gate.unlink()
