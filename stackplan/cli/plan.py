@@ -21,6 +21,7 @@ from stackplan.engine.saved_plan import SavedPlan
 from stackplan.engine.saved_plan import Selection as Chosen
 from stackplan.engine.saved_plan_file import check_place, write_plan
 from stackplan.language.snapshot import Noting
+from stackplan.language.uncollected import uncollected
 from stackplan.language.withheld import Withheld
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.report import Report
@@ -72,7 +73,9 @@ def command(
         say_findings(prepared.playbook)
     survey = prepared.survey(selection.parallel, audit=audit)
     if facts is not None:
-        report = _plan_recorded(prepared, read_recorded(facts), survey, narrowed=bool(selection.limit))
+        # What is read and concluded stays until the end.
+        with uncollected():
+            report = _plan_recorded(prepared, read_recorded(facts), survey, narrowed=bool(selection.limit))
         return end(with_variables(report, prepared), form, detailed=detailed_exitcode)
     prepared.say_that_nodes_are_asked()
     plans = node_plans(prepared.targets, prepared.connect, survey)
