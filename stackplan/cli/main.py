@@ -1,5 +1,6 @@
 """The entry point: a group of commands of which only the one that is called is imported."""
 
+import gc
 import importlib
 import os
 import sys
@@ -91,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     status = failure.guard(lambda shown: run(words, shown))
     end_on_signals(status)
+    # All that is left ends with the process: looking for garbage in it would take longer than many a command.
+    gc.freeze()
     sys.exit(status)
 
 
