@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 
-_CUDA = re.compile(r"cuda|nvidia|nccl|cudnn", re.IGNORECASE)
+# Plugins of NCCL for a network (ofi-nccl, aws-ofi-nccl) hold no library that a wheel brings too.
+_CUDA = re.compile(r"cuda|nvidia|(?<!ofi-)nccl|cudnn", re.IGNORECASE)
 
 
 def check(subject: Subject) -> Iterator[Finding]:

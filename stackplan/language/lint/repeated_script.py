@@ -1,22 +1,39 @@
 """A script with `retries` that does something else when it is run a second time."""
 
+import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 
+_FRESH = re.compile(r"\b(\w+)=[\"']?(?:\$\(|`)\s*mktemp\b")
+
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         if step.step.retries.times < 1:
             continue
+        fresh = frozenset(_FRESH.findall(step.script.text if step.script else ""))
         for command in step.commands:
+            if _in_fresh_folder(command, fresh):
+                continue
             if (why := _why(command)) is not None and not command.tested and command.before != "||":
                 summary = f"after a failure this runs again, and `{command.program}` {why}"
                 remedy = "make it safe to repeat, or take `retries` out"
                 yield Finding(summary, step.command_at(command), remedy, step.id)
                 break
+
+
+def _in_fresh_folder(command: Command, fresh: frozenset[str]) -> bool:
+    """Say whether all that the command makes lies in what `mktemp` has made anew in this very run."""
+    targets = [to for sign, to in command.redirections if sign.lstrip("0123456789&") == ">>"]
+    if command.program in ("mkdir", "tee"):
+        targets += command.plain
+    elif command.program == "ln" or command.starts("git", "clone"):
+        targets += command.plain[-1:]
+    starts = tuple(start for name in fresh for start in (f"${name}/", f"${{{name}}}/"))
+    return bool(targets) and all(to.startswith(starts) or to in {f"${name}" for name in fresh} for to in targets)
 
 
 def _why(command: Command) -> str | None:

@@ -1,5 +1,6 @@
 """systemctl in a script: it ends with 0 before the service is up."""
 
+import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
@@ -8,9 +9,11 @@ from stackplan.language.lint._subject import Subject
 
 _VERBS = frozenset({
     "start", "stop", "restart", "reload", "try-restart", "condrestart", "reload-or-restart", "reload-or-try-restart",
-    "try-reload-or-restart", "force-reload", "force-restart", "enable", "disable", "reenable", "mask", "kill",
-    "isolate",
+    "try-reload-or-restart", "force-reload", "force-restart", "kill", "isolate",
 })  # fmt: skip
+# These write links alone, unless `--now` starts or stops the unit as well.
+_WITH_NOW = frozenset({"enable", "disable", "reenable", "mask"})
+_MILD = re.compile(r"(?:^|=|\s|-s)(?:SIG)?(?:HUP|USR1|USR2|WINCH|CONT)$")
 _TAKING = frozenset({
     "-H", "-M", "-t", "-p", "-P", "-s", "-n", "-o", "--host", "--machine", "--type", "--property", "--signal",
     "--state", "--root", "--job-mode",
@@ -21,13 +24,21 @@ def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         for it in step.commands:
             done = _verb(it)
-            if done is None or "--user" in it.words:
+            if done is None or not {"--user", "--help"}.isdisjoint(it.words):
                 continue
             if done == "daemon-reload":
+                if all(_verb(other) == done for other in step.commands):
+                    continue
                 summary = "`daemon-reload` takes the GPUs away from running containers"
                 yield Finding(summary, step.command_at(it), "drain the node in a step before", step.id)
-            elif done in _VERBS:
-                summary = f"`{it.program} {done}` ends with 0 as soon as the program runs, and is hidden in this script"
+            elif done == "kill":
+                if not any(_MILD.search(word) for word in it.words):
+                    summary = (
+                        f"`{it.program} kill` ends with 0 before the service is gone, and is hidden in this script"
+                    )
+                    yield Finding(summary, step.command_at(it), "write it as a step `service`", step.id)
+            elif done in _VERBS or (done in _WITH_NOW and "--now" in it.words):
+                summary = f"`{it.program} {done}` ends with 0 before the state is proven, and is hidden in this script"
                 yield Finding(summary, step.command_at(it), "write it as a step `service`", step.id)
 
 
@@ -58,6 +69,7 @@ RULE = warning(
     "systemctl is content when the program was started; one that dies of its configuration a moment later is not "
     "noticed. The action `service` reads the unit's own state and waits. `daemon-reload` makes running containers "
     "lose their GPUs (`Failed to initialize NVML: Unknown Error`) while the host looks healthy. Units of a user "
-    "(`--user`) are not meant.",
+    "(`--user`) are not meant, nor is a `daemon-reload` in a step of its own, `enable` or `mask` without `--now`, or "
+    "a signal such as HUP.",
     check,
 )
