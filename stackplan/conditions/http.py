@@ -129,12 +129,23 @@ def _address(arguments: Arguments) -> Text:
     expected = "an address such as http://localhost:30000/health"
     try:
         parts = urllib.parse.urlsplit(reveal(url))
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         whole = False
+    if whole and not _has_port(parts):
+        summary, numbers = "the port of `url` is not a port's number", "a number from 1 to 65535"
+        raise arguments.invalid("url", summary, expected=numbers)
     if not whole or any(ord(character) <= 32 for character in reveal(url)):
         raise arguments.invalid("url", "`url` is not an address of http or https", expected=expected)
     return Secret(url) if isinstance(url, str) and passwords(url) else url
+
+
+def _has_port(parts: urllib.parse.SplitResult) -> bool:
+    """Return whether the port of an address is one, or left out."""
+    try:
+        return parts.port is None or parts.port > 0
+    except ValueError:
+        return False
 
 
 def _pointers(arguments: Arguments) -> tuple[tuple[str, Matcher], ...]:

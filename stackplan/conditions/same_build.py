@@ -44,7 +44,7 @@ class SameBuild(ConditionKind):
         packages = tuple(by_name.values())
         if len(packages) < 2:
             expected = "the packages of a family, such as [torch, torchvision, torchaudio]"
-            raise arguments.invalid("packages", "`packages` names fewer than two packages", expected=expected)
+            raise arguments.invalid("packages", "`packages` names fewer than two different packages", expected=expected)
         by = arguments.text("by", "label")
         if by not in _WORDS:
             raise arguments.invalid("by", "`by` is neither `label` nor `version`", expected="label or version")

@@ -128,7 +128,8 @@ class Reading:
                     self._note_unknown(shape, key, owner)
             if shape.names is not None and not shape.names.search(key.text):
                 summary = f"`{key.text}` cannot be a name in {owner}"
-                self.note(summary, key.at, expected=_characters(shape.names))
+                remedy = f"write `/{key.text}`" if shape.names.search(f"/{key.text}") else None
+                self.note(summary, key.at, expected=_characters(shape.names), remedy=remedy)
         self._check_present(shape, tree, owner)
         return YamlMapping(tuple(entries), tree.at)
 
@@ -213,7 +214,8 @@ class Reading:
     def _closest(self, shape: Shape, value: Plain) -> Shape:
         """Return the one alternative that was meant, where only one takes scalars of this type."""
         fitting = [it for it in shape.alternatives if _type_fits(value, it.admitted)]
-        return fitting[0] if len(fitting) == 1 else shape
+        # Beside a single word, what else may stand there is what was meant.
+        return fitting[0] if len(fitting) == 1 and fitting[0].word is None else shape
 
     def _check_rest(self, shape: Shape, tree: Read, name: str) -> None:
         """Let the `jsonschema` library judge what this module has no words of its own for."""
@@ -395,7 +397,9 @@ def _is_empty(tree: YamlScalar | YamlValue) -> bool:
 
 
 def _characters(names: re.Pattern[str]) -> str:
-    """Return which characters a name may have; the pattern says it in its last brackets."""
+    """Return which characters a name may have; the pattern says it in its last brackets, or begins with a `/`."""
+    if names.pattern.startswith("^(/"):
+        return "a name that begins with `/`"
     bare = re.sub("[A-Za-z0-9]-[A-Za-z0-9]", "", names.pattern.rpartition("[")[2])
     signs = [f"`{sign}`" for sign in "_-.:@" if sign in bare]
     *before, last = ["letters", "digits", *signs]

@@ -23,6 +23,7 @@ _COMPILED = {
     "additionalProperties", "items", "minItems", "maxItems", "minProperties", "anyOf", "oneOf", "$ref", "not",
 }  # fmt: skip
 _KIND = re.compile(r"#/\$defs/(conditions|actions)_\w+")
+_WORD = re.compile(r"\^(\w+)\$(?:\||$)")
 _TYPE_WORDS = {
     "null": "nothing",
     "boolean": "true or false",
@@ -105,10 +106,16 @@ class Shape:
         return self.is_textual and not self.is_open and not special
 
     @cached_property
+    def word(self) -> str | None:
+        """The one word that may stand here, apart from a template."""
+        match = _WORD.match(self.pattern.pattern) if self.pattern is not None else None
+        return match[1] if match is not None else None
+
+    @cached_property
     def expected(self) -> str:
         """What may stand here, for people."""
-        if self.wording is not None:
-            return self.wording
+        if (said := self.wording or self.word) is not None:
+            return said
         if self.choices is not None:
             return _listed(
                 [str(choice).lower() if isinstance(choice, bool) else str(choice) for choice in self.choices]

@@ -30,6 +30,19 @@ def holds_secret(value: Value) -> bool:
     return isinstance(value, Secret)
 
 
+def _as_written(value: Value) -> str:
+    """Return a value as a playbook writes it in one line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_as_written, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_as_written(item)}' for key, item in value.items())}}}"
+    return str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """`values` by key; `at` is where the mapping begins, `places` where each part of it stands, by path.
@@ -57,7 +70,7 @@ class Arguments:
     def invalid(self, key: str, summary: str, *, expected: str | None = None, remedy: str | None = None) -> Invalid:
         """Return (for raising) an error at `key`, showing what stands there."""
         value = self.values.get(key)
-        observed = None if value is None else str(value)
+        observed = None if value is None else _as_written(value)
         place = self.place(key)
         return Invalid([Diagnosis(summary=summary, expected=expected, observed=observed, at=place, remedy=remedy)])
 

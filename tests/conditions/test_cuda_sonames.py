@@ -110,8 +110,8 @@ def test_a_release_is_made_of_numbers(cuda):
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({"packages": ("torch",)}, "fewer than two packages"),
-        ({"packages": ("flashinfer-python", "flashinfer_python")}, "fewer than two packages"),
+        ({"packages": ("torch",)}, "fewer than two different packages"),
+        ({"packages": ("flashinfer-python", "flashinfer_python")}, "fewer than two different packages"),
         ({"packages": ("torch", "torch vision")}, "'torch vision' in `packages` is no package's name"),
         ({"packages": ("torch", "torchvision"), "by": "build"}, "neither `label` nor `version`"),
     ],

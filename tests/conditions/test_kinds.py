@@ -61,7 +61,9 @@ V = {"venv": "~/ml-env"}
         ("apt_package", {"name": "a1", "version": "=>2"}, "`version` is not a Debian version such as"),
         ("apt_package", {"name": "a1", "absent": True, "held": True}, "`held` says nothing beside `absent`"),
         ("http", {"url": "localhost:30000/health"}, "`url` is not an address of http or https"),
-        ("http", {"url": "http://localhost:99999/"}, "`url` is not an address of http or https"),
+        ("http", {"url": "http://localhost:99999/"}, "the port of `url` is not a port's number"),
+        ("http", {"url": "http://localhost:0/"}, "the port of `url` is not a port's number"),
+        ("http", {"url": "http://localhost:http/"}, "the port of `url` is not a port's number"),
         ("http", {"url": "http://a.example/", "timeout": "1h"}, "`timeout` is out of bounds"),
         ("http", {"url": "http://a.example/", "json": {"data.id": "x"}}, "'data.id' in `json` is not a JSON pointer"),
         ("http", {"url": "http://a.example/", "body": {"matches": "("}}, "`matches` is not a regular expression"),
@@ -89,6 +91,22 @@ def test_arguments_that_make_no_sense_are_refused_with_a_place(kind, arguments, 
     (diagnosis,) = caught.value.diagnoses
     assert diagnosis.summary.startswith(message)
     assert str(diagnosis.at) == "playbook.yaml:7:9"
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "observed"),
+    [
+        ("kernel_launch", {**V, "gpus": (0, 0)}, "[0, 0]"),
+        ("kernel_launch", {**V, "gpus": (-1,)}, "[-1]"),
+        ("same_build", {**V, "packages": ("torch", "Torch_")}, "[torch, Torch_]"),
+        ("http", {"url": True}, "true"),
+        ("http", {"url": {"to": ("a", None)}}, "{to: [a, null]}"),
+    ],
+)
+def test_what_was_observed_is_shown_as_a_playbook_writes_it(kind, arguments, observed):
+    with pytest.raises(Invalid) as caught:
+        read(kind, arguments)
+    assert caught.value.diagnoses[0].observed == observed
 
 
 def test_a_matcher_that_stands_among_the_arguments_keeps_its_place():

@@ -83,11 +83,21 @@ def test_scalar_becomes_what_its_field_wants(part, text, value):
         ({"type": "object", "not": {"required": ["a", "b"]}}, "{a: 1, b: 2}", "it may not have `a` and `b` together"),
         ({"type": "object", "required": ["a"]}, "{}", "it lacks `a`"),
         ({"type": "object", "propertyNames": {"pattern": "^[a-z]$"}}, "{A: 1}", "`A` cannot be a name in it"),
+        ({"anyOf": [{"type": "string", "pattern": "^all$"}, {"type": "array"}]}, "none", "it is not all or a list"),
         ({"type": "integer", "minimum": 1}, "0", "it is not a whole number from 1"),
     ],
 )
 def test_what_may_not_stand_there_is_worded(part, text, summary):
     assert read(part, text)[1] == [summary]
+
+
+def test_a_name_that_lacks_its_slash_is_given_it():
+    part = {"type": "object", "propertyNames": {"pattern": "^(/.*)?$"}}
+    compiler = Compiler({"$defs": {"part": part}})
+    reading = Reading(compiler)
+    reading.read(compiler.shape("#/$defs/part"), tree.read_text("{foo: 1}", "p.yaml"), "it")
+    (diagnosis,) = reading.diagnoses
+    assert (diagnosis.expected, diagnosis.remedy) == ("a name that begins with `/`", "write `/foo`")
 
 
 def test_keyword_without_words_of_its_own_is_left_to_jsonschema():
