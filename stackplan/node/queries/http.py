@@ -38,7 +38,10 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     pointers = [str(it) for it in arguments.get("pointers") or []]
     try:
         with _response(str(arguments["url"]), limit_s) as response:
-            raw = response.read(BODY_LIMIT + 1) if pointers or arguments.get("body") else b""
+            # Read also where nobody asks for the body: an answer that breaks off is none.
+            raw = response.read(BODY_LIMIT + 1)
+            if response.length and len(raw) <= BODY_LIMIT:
+                raise http.client.IncompleteRead(b"", response.length)
             told.update(status=response.status, reason=response.reason or None)
             told["leads_to"] = response.getheader("Location") if 300 <= response.status < 400 else None
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -126,7 +129,8 @@ def why(error: Exception, limit_s: float) -> str:
             return "the node knows no such name"
         raise ProbeFailed(f"the name could not be looked up: {error.strerror}") from error
     if isinstance(error, http.client.HTTPException):
-        return f"what answers does not speak HTTP: {type(error).__name__} {error}".strip()
+        foreign = f"what answers does not speak HTTP: {type(error).__name__} {error}".strip()
+        return "the answer breaks off before its end" if isinstance(error, http.client.IncompleteRead) else foreign
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 

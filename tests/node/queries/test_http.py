@@ -24,6 +24,12 @@ PAGES = {
     "/large": (200, b"x" * 3000, {}),
 }
 
+BROKEN = {
+    "/short": b"Content-Length: 100\r\n\r\nok",
+    "/chunk": b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+    "/no-chunk": b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhel",
+}
+
 
 class Handler(http.server.BaseHTTPRequestHandler):
     """Serves PAGES; /private wants a password, /slow sends a byte and then waits for the test's end."""
@@ -33,6 +39,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/slow":
             self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nx")
             self.server.over.wait(30)
+            return
+        if self.path in BROKEN:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n" + BROKEN[self.path])
+            self.close_connection = True
             return
         status, body, headers = PAGES.get(self.path.partition("?")[0], (404, b"", {}))
         self.send_response(status)
@@ -144,6 +154,17 @@ def test_a_server_that_never_ends_its_answer_is_cut_off(ask):
     told = ask("/slow", body=True, timeout_s=0.4)
     assert told["failure"] == "no whole answer within 0.4 s"
     assert told["status"] is None
+
+
+@pytest.mark.parametrize("body", [False, True])
+@pytest.mark.parametrize("path", list(BROKEN))
+def test_an_answer_that_breaks_off_is_none(ask, path, body):
+    told = ask(path, body=body)
+    assert (told["status"], told["failure"]) == (None, "the answer breaks off before its end")
+
+
+def test_a_body_that_nobody_asks_for_has_to_end_too(ask):
+    assert ask("/slow", timeout_s=0.3)["failure"] == "no whole answer within 0.3 s"
 
 
 def test_a_password_travels_in_a_header_and_the_query_in_the_path(ask, running):
