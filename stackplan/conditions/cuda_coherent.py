@@ -1,5 +1,6 @@
 """The kind `cuda_coherent`: an environment speaks one CUDA."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -112,8 +113,8 @@ class CudaCoherent(ConditionKind):
 
 
 def _release(text: str) -> str:
-    parts = text.strip().split(".")
-    if not all(part.isdigit() for part in parts):
+    # torch/version.py names no third part: one that is asked for would never hold.
+    if re.fullmatch(r"\d{1,4}(\.\d+)?", text.strip(), re.ASCII) is None:
         raise ValueError(text)
     return text.strip()
 

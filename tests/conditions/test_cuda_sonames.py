@@ -101,7 +101,7 @@ def read(kind, **values):
     return kind.read(Arguments({"venv": "~/ml-env", **values}, Location("p.yaml", 7, 9)))
 
 
-@pytest.mark.parametrize("cuda", ["cu130", "13.x", "", "none"])
+@pytest.mark.parametrize("cuda", ["cu130", "13.x", "", "none", "13.0.1", "13."])
 def test_a_release_is_made_of_numbers(cuda):
     with pytest.raises(Invalid, match=r"`cuda` is not a CUDA release such as 13\.0"):
         read(CudaCoherent, cuda=cuda)
