@@ -177,4 +177,15 @@ def resolve(document: Any, pointer: str) -> Any:
 
 def text(value: Any) -> str:
     """Return a value as a text: a text or number as it is, the rest as JSON."""
-    return str(value) if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return str(value) if isinstance(value, str) else _compact(value)
+
+
+def _compact(value: Any) -> str:
+    """Return a value as compact JSON, its numbers as the document has them."""
+    if isinstance(value, _Literal):
+        return str(value)
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{json.dumps(key, ensure_ascii=False)}:{_compact(it)}' for key, it in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_compact, value))}]"
+    return json.dumps(value, ensure_ascii=False)

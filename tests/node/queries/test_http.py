@@ -128,7 +128,13 @@ def test_values_are_as_the_document_writes_them(ask):
         "/data/0/a~1b": "null",
         "/data/0/~0": "[]",
     }
-    assert ask("/models", pointers=[""])["values"][""].startswith('{"data":[{"id":"llama","cost":')
+    assert ask("/models", pointers=[""])["values"][""].startswith('{"data":[{"id":"llama","cost":0.10,')
+
+
+def test_a_list_or_mapping_is_compact_json_with_its_numbers_as_numbers(ask, monkeypatch):
+    monkeypatch.setitem(PAGES, "/gpus", (200, b'{"gpus": [0, 1.50, "2"], "of": {"\\u00e9": [null, true]}}', {}))
+    values = ask("/gpus", pointers=["/gpus", "/of"])["values"]
+    assert values == {"/gpus": '[0,1.50,"2"]', "/of": '{"é":[null,true]}'}
 
 
 def test_a_body_that_is_no_json(ask):
