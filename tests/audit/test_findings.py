@@ -198,7 +198,9 @@ def test_profiles_that_hang_or_print(told, looked):
     finding = only(looked(told), "SP319")
     assert finding.summary == "a login shell of ops (/bin/bash) cannot be used: it did not end within 5 s"
     told["contexts"][1:] = [place("login", noisy=True), place("interactive", noisy=True)]
-    assert only(looked(told), "SP319").severity is Severity.NOTE
+    note = only(looked(told), "SP319")
+    assert note.severity is Severity.NOTE
+    assert note.summary.endswith(" prints in a login shell that nobody reads"), "scp and rsync start no login shell"
 
 
 def test_proxies_that_only_a_login_shell_has(told, looked):

@@ -21,6 +21,6 @@ def find(told: Told, subject: Subject) -> Iterator[Diagnosis]:  # noqa: ARG001 -
         yield Diagnosis(
             code="SP319",
             severity=Severity.NOTE,
-            summary=f"the profile of {told.user} prints in a shell that is not interactive, which breaks scp and rsync",
+            summary=f"the profile of {told.user} prints in a login shell that nobody reads",
             remedy="Print only where there is a terminal: `[ -t 1 ] && …`.",
         )
