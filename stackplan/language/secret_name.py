@@ -15,9 +15,13 @@ _OF_TEXT = re.compile(
     r"per|prompt|image|draft)[_-]?token",
     re.IGNORECASE,
 )
+_NAME_SERVICE = "(?:files|compat|systemd|sss|ldap|nis|nisplus|winbind|db|dns|extrausers)"
 _STANDS_FOR_ONE = re.compile(
     r"<.*>|[*xX.\u2026-]+|\*\*\*.*|(?:your|my)[-_].*|none|null|empty|dummy|unused|true|false|enabled|disabled|required|"
-    r"optional|string|redacted|not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask",
+    r"optional|string|redacted|"
+    # Where names of users are looked for, as nsswitch.conf says of `passwd`.
+    rf"{_NAME_SERVICE}(?:\s+{_NAME_SERVICE})*|"
+    r"not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask",
     re.IGNORECASE,
 )
 _ELSEWHERE = ("/", "~", "./", "../", "@", "%", "!", "{", "[", "http://", "https://", "file:", "env:", "vault:", "env.")

@@ -1,6 +1,6 @@
 """Which build a condition states, in whatever words: `torch: {cuda: 13.0}`, `local: cu130`, `torch.version.cuda`.
 
-A build is `cu130`, `cpu`, or `cu13` where any release of CUDA 13 would do.
+A build is `cu130`, `cpu`, `cu13` where any release of CUDA 13 would do, or NO_CUDA.
 """
 
 import re
@@ -13,6 +13,8 @@ from stackplan.language.lint._subject import Statement
 from stackplan.language.lint._wanted import build_of
 from stackplan.model.arguments import Value
 
+NO_CUDA = "no CUDA"
+"""What builds for ROCm, Intel's GPUs and the processor are alike: `torch: {cuda: none}` holds of each of them."""
 _RELEASE = re.compile(r"(?P<major>\d{2})(?:\.(?P<minor>\d))?(?:\.\d+)?")
 _LABEL = re.compile(r"\+(cu\d{2,3}|cpu)\b")
 _ASKS_TORCH = re.compile(r"torch\.version\.cuda|torch\.__version__")
@@ -51,9 +53,9 @@ def _printed(matcher: Mapping[str, Value]) -> Iterator[str | None]:
 
 
 def of_release(text: str | None) -> str | None:
-    """Return the build of a CUDA release: cu130 of 13.0, cu13 of 13, cpu of none; None of what is no release."""
+    """Return the build of a CUDA release: cu130 of 13.0, cu13 of 13, NO_CUDA of none; None of any other text."""
     if text == "none":
-        return "cpu"
+        return NO_CUDA
     match = _RELEASE.fullmatch(text or "")
     return None if match is None else f"cu{match['major']}{match['minor'] or ''}"
 
@@ -65,5 +67,7 @@ def _labelled(text: str | None) -> str | None:
 
 def agree(one: str, other: str) -> bool:
     """Return whether something can be of both builds: cu13 is whatever cu130 and cu132 are."""
+    if NO_CUDA in (one, other):
+        return not one.startswith("cu") and not other.startswith("cu")
     short, long = sorted((one, other), key=len)
     return short == long or (re.fullmatch(r"cu\d{2}", short) is not None and long.startswith(short))

@@ -14,8 +14,11 @@ from stackplan.language.lint._tree import blocks, own_pipelines
 _FOLDER = re.compile(
     r"(?:site|dist)-packages(?:/(?P<entry>[^\s'\"]*))?|getsitepackages|__file__|__path__|get_paths?\(|purelib|platlib"
 )
-_LEFT_OVER = re.compile(r"~.*|.*__pycache__/?|.*\*?\.py[co]")
-"""What pip itself left behind, and what Python makes anew."""
+_LEFT_OVER = re.compile(
+    r"~.*|.*__pycache__/?|.*\*?\.py[co]|(?!__editable__|distutils-precedence|nvidia|_virtualenv)[^*?/]+\.pth"
+)
+"""What pip itself left behind, what Python makes anew, and a single .pth file, which people write by hand."""
+_WHOLE = re.compile(r"site-packages/?$")
 _REMOVING = frozenset({"rm", "unlink", "shred", "rmdir", "mv", "rename", "find"})
 _IN_PYTHON = re.compile(r"\b(?:rmtree|unlink|rmdir|remove|removedirs)\(")
 
@@ -38,7 +41,10 @@ def _deleting(step: Looked) -> Iterator[Command]:
             for pipeline in own_pipelines(block):
                 for it, path in removed(pipeline, folder):
                     target = it.program == "mv" and len(it.plain) > 1 and path.endswith(it.plain[-1])
-                    if it.program in _REMOVING and not target and _of_package(filled(path, values)):
+                    place = filled(path, values)
+                    # With the whole tree the metadata goes as well; Debian keeps that of its own elsewhere.
+                    whole = it.program in ("rm", "mv") and path.endswith(it.plain) and _WHOLE.search(place)
+                    if it.program in _REMOVING and not (target or whole) and _of_package(place):
                         yield it
                 last = pipeline.parts[-1]
                 if isinstance(last, Command) and last.program in ("cd", "pushd"):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._installation import Installation
 from stackplan.language.lint._rule import Finding, error
-from stackplan.language.lint._stated import agree, stated_builds
+from stackplan.language.lint._stated import NO_CUDA, agree, stated_builds
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._wanted import LABELLED
 
@@ -18,6 +18,8 @@ def check(subject: Subject) -> Iterator[Finding]:
                 if not agree(build, stated.build):
                     wants = f"the postcondition wants {stated.build}: it cannot come to hold"
                     remedy = f"take the index or build of {stated.build}, or state {build}"
+                    if stated.build == NO_CUDA:
+                        remedy = f"take a build without CUDA, such as that of cpu, or state {build}"
                     yield Finding(f"{what} is that of {build}, and {wants}", it.at, remedy, step.id)
 
 

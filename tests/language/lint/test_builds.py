@@ -142,6 +142,14 @@ def test_a_build_and_a_postcondition_that_states_another(found, arguments):
     assert [it for it in AGREEING if "SP120" in found({"arguments": arguments, "post": it})] == []
 
 
+@pytest.mark.parametrize("build", ["rocm7.0", "xpu", "cpu"])
+def test_a_build_without_cuda_whatever_it_is_for(found, build):
+    index = f"packages: [torch==2.11.0], index_url: https://download.pytorch.org/whl/{build}, upgrade: true"
+    for arguments in (index, f"packages: [torch==2.11.0+{build}]"):
+        assert "SP120" not in found({"arguments": arguments, "post": "torch: {venv: ~/e, cuda: none}"})
+        assert "SP120" in found({"arguments": arguments, "post": "torch: {venv: ~/e, cuda: 13.0}"})
+
+
 KERNEL = {"arguments": "packages: [sgl-kernel==0.3.21+cu128]"}
 
 
