@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._negated import stopping_nothing
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, working, works
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
 
+_AS_IF = "write it as `if`, and `exit 1` in it"
 _OFF = "from here on every failure is passed over"
 
 
@@ -17,6 +19,9 @@ def check(subject: Subject) -> Iterator[Finding]:
         assert step.script is not None
         for command, summary, remedy in _found(step, step.script.block):
             yield Finding(summary, step.command_at(command), remedy, step.id)
+        for command in stopping_nothing(step.script.block) if "!" in step.script.text else ():
+            summary = f"`! {command.program} …` stops nothing, whatever {command.program} ends with"
+            yield Finding(summary, step.command_at(command), _AS_IF, step.id)
 
 
 def _found(step: Looked, whole: Block) -> Iterator[tuple[Command, str, str]]:
@@ -48,15 +53,6 @@ def _passed_over(
             continue
         if lost:
             yield _said(lost[-1], f"{operator} {_short(right)}")
-    first = chain.pipelines[0] if chain.pipelines else None
-    if first is not None and first.negated and not chain.operators and not last:
-        for command in working(first):
-            if not command.tested:
-                yield (
-                    command,
-                    f"`! {command.program} …` stops nothing, whatever {command.program} ends with",
-                    "write it as `if`, and `exit 1` in it",
-                )
 
 
 def _ended_well(chain: Chain, following: Chain) -> Iterator[tuple[Command, str, str]]:
@@ -157,8 +153,9 @@ RULE = warning(
     "a failure that is passed over",
     "`pip uninstall … || true` was written for one harmless case (a missing RECORD) and hides every other failure of "
     "that line; `|| echo failed`, `if` with words alone for the failure, and `set +e` hide them too. stackplan runs "
-    "scripts with -euo pipefail so that the first failure stops the step. Programs that answer with their status, such "
-    "as grep and test, are not meant, nor what takes away something that may be gone already (rm, kill, umount), nor a "
-    "status that is looked at (`rc=$?`).",
+    "scripts with -euo pipefail so that the first failure stops the step; of a command behind `!` no failure does, so "
+    "`! grep -q ERROR log` is no check. Programs that answer with their status, such as grep and test, are otherwise "
+    "not meant, nor what takes away something that may be gone already (rm, kill, umount), nor a status that is looked "
+    "at (`rc=$?`).",
     check,
 )
