@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._status import asks, works
+from stackplan.language.lint._status import asks, mentions, says, works
 from stackplan.language.lint._subject import Looked, Subject
-from stackplan.language.lint._tree import Block, Chain, Part, Pipeline, blocks, flat, surface
+from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
 
 _MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
@@ -72,11 +72,41 @@ def _in_background(chain: Chain, step: Looked) -> Iterator[tuple[Command, str, s
     found = [
         it for part in chain.pipelines[-1].parts for it in surface(part) if works(it) and it.program not in _OWN_LIFE
     ]
-    waits = [it for it in step.commands if it.program == "wait"]
-    if not found or waits or any(_LOOKED_AFTER.search(it.text) for it in step.commands):
+    if not found or any(_LOOKED_AFTER.search(it.text) for it in step.commands):
         return
-    summary = f"`{found[0].program} … &` goes on by itself, and nobody hears how it ends"
-    yield found[0], summary, "take the `&` out, or `wait` for its process: `wait $!`"
+    waits = [it for it in step.commands if it.program == "wait"]
+    if not waits:
+        summary = f"`{found[0].program} … &` goes on by itself, and nobody hears how it ends"
+        yield found[0], summary, "take the `&` out, or `wait` for its process: `wait $!`"
+    elif not any(len(it.words) > 1 for it in waits) and not _tells(chain, step.commands):
+        summary = f"a `wait` that names no process ends with 0, also when `{found[0].program} … &` failed"
+        yield found[0], summary, "keep its number, `pid=$!`, and `wait $pid`"
+
+
+def _tells(chain: Chain, commands: tuple[Command, ...]) -> bool:
+    """Return whether a job itself leaves word of how it ended, or of what it did: a file that is looked at later."""
+    groups = [part for part in chain.pipelines[-1].parts if isinstance(part, Group)]
+    inner = [it for group in groups for _, block in group.blocks for it in blocks(block)]
+    if any(_leads_on(it) for it in (chain, *(it for block in inner for it in block.chains))):
+        return True
+    if any(mentions(it, "?") for it in within(chain.pipelines[-1])):
+        return True
+    last = max(it.start for it in within(chain.pipelines[-1]))
+    targets = [
+        target.partition("$")[0]
+        for part in chain.pipelines[-1].parts
+        for redirections in (part.redirections, *(it.redirections for it in surface(part)))
+        for _, target in redirections
+        if target != "/dev/null"
+    ]
+    later = [it for it in commands if it.start > last]
+    return any(target and target in it.text for target in targets for it in later)
+
+
+def _leads_on(chain: Chain) -> bool:
+    """Return whether something other than more work hangs on how a command ends: `A || B`, `A && touch FILE`."""
+    last = [it for part in chain.pipelines[-1].parts for it in surface(part)]
+    return "||" in chain.operators or (bool(chain.operators) and all(says(it) or it.program == "touch" for it in last))
 
 
 RULE = warning(
@@ -84,6 +114,6 @@ RULE = warning(
     "a construct that hides an exit status",
     "`uv pip install … 2>&1 | tail -30` has the status of tail. In a `script` stackplan sets pipefail; in a text for "
     "`sh -c`, or after `set +o pipefail`, nobody does. `export A=$(command)` has the status of export everywhere, and "
-    "a command with `&` behind it has none unless somebody waits for it.",
+    "a command with `&` behind it has none unless somebody waits for it by its number: a `wait` alone ends with 0.",
     check,
 )
