@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 
+from stackplan.language.lint._comparing import ANY, compared, compares_itself
 from stackplan.language.lint._fetching import fetches, keeps
+from stackplan.language.lint._kept import kept_as
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Part, Pipeline, pipelines, surface
 
-_COMPARING = frozenset(
-    {
-        "sha256sum", "sha512sum", "sha384sum", "sha224sum", "sha1sum", "b2sum", "md5sum", "shasum", "gpg",
-        "gpgv", "minisign", "cosign", "rpmkeys", "signify", "cmp",
-    }
-)  # fmt: skip
 _UNPACKING = frozenset({"tar", "bsdtar", "unzip", "cpio", "dpkg", "rpm", "docker", "podman", "ar", "7z"})
 _ONWARD = frozenset(
     {"gunzip", "zcat", "gzip", "xz", "xzcat", "unxz", "zstd", "zstdcat", "bunzip2", "bzip2", "lz4", "pv", "cat", "sed"}
@@ -23,24 +19,24 @@ _ONWARD = frozenset(
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
-        if any(_compares(it) for it in step.commands):
-            continue
-        for pipeline in pipelines(step.script.block):
-            for it in _kept(pipeline):
-                summary = f"nothing compares what `{it.program}` brings: an error page is a file as well"
-                yield Finding(summary, step.command_at(it), "write it as a step `download` with its sha256", step.id)
+        kept = [(it, name) for pipeline in pipelines(step.script.block) for it, name in _kept(pipeline)]
+        known = compared(step.script.block, (name for _, name in kept if name)) if kept else frozenset()
+        for it, name in kept:
+            if ANY in known or name in known or (known and (not name or "$" in name)):
+                continue
+            summary = f"nothing compares what `{it.program}` brings: an error page is a file as well"
+            yield Finding(summary, step.command_at(it), "write it as a step `download` with its sha256", step.id)
 
 
-def _compares(it: Command) -> bool:
-    return it.program in _COMPARING or it.starts("openssl", "dgst") or it.has("--checksum", "--require-hashes")
-
-
-def _kept(pipeline: Pipeline) -> Iterator[Command]:
-    """Yield the commands of a pipeline whose answer stays on the node, by themselves or by what they are piped into."""
+def _kept(pipeline: Pipeline) -> Iterator[tuple[Command, str]]:
+    """Yield what fetches something that stays on the node, with the name of the file; "" where that is not told."""
+    if compares_itself(pipeline):
+        return
     for at, part in enumerate(pipeline.parts):
         for it in surface(part):
-            if fetches(it) and (keeps(it) or _unpacked(pipeline.parts[at + 1 :])):
-                yield it
+            following = pipeline.parts[at + 1 :]
+            if fetches(it) and (keeps(it) or _unpacked(following)):
+                yield it, kept_as(it, following)
 
 
 def _unpacked(following: tuple[Part, ...]) -> bool:

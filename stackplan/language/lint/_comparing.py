@@ -1,0 +1,118 @@
+"""Which files a script compares with a sum or a signature that somebody else made of them."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from stackplan.language.lint._handed import python_text
+from stackplan.language.lint._kept import file_name
+from stackplan.language.lint._tree import Block, Command, Pipeline, flat, inside, own_pipelines, surface
+
+ANY = "*"
+"""The name of a comparison that may be of any file: `sha256sum -c SHA256SUMS`."""
+
+_SUMS = frozenset(
+    {"sha256sum", "sha512sum", "sha384sum", "sha224sum", "sha1sum", "b2sum", "b3sum", "md5sum", "shasum", "cksum"}
+)
+_OPENSSL = frozenset({"dgst", "sha256", "sha512", "sha384", "sha1", "md5"})
+_VERIFYING = {
+    "gpgv": (), "gpgv2": (), "cmp": (), "rpmkeys": (), "minisign": (), "signify": (), "signify-openbsd": (),
+    "slsa-verifier": (), "sha256": (), "cosign": (),
+    "gpg": ("--verify", "--decrypt", "-d", "--show-keys", "--show-key", "--fingerprint", "--list-packets"),
+    "gpg2": ("--verify", "--decrypt", "-d", "--show-keys", "--show-key", "--fingerprint", "--list-packets"),
+    "gh": ("attestation",), "openssl": ("-verify", "verify"), "rpm": ("-K", "-Kv", "--checksig"),
+    "debsig-verify": (), "dpkg-sig": ("--verify",), "dscverify": (), "diff": (),
+}  # fmt: skip
+"""Programs that compare by themselves, with the words of which one has to be given."""
+_ONLY_PRINTING = frozenset({"tee", "cat", "cut", "awk", "head", "tail", "tr", "sed", "sort", "logger", "column"})
+_SUM_SUFFIX = re.compile(
+    r"(?i)[.-_]?(?:(?:sha(?:1|224|256|384|512)|md5|b2|check)(?:sums?)?|sums?|digests?|asc|sig|minisig|sigstore)"
+    r"(?:\.(?:txt|asc))?$"
+)
+
+
+def compared(script: Block, downloads: Iterable[str]) -> frozenset[str]:
+    """Return which of the downloads a script compares, by their names; `ANY` where that may be all of them."""
+    names = frozenset(downloads)
+    made = {file_name(it) for command in flat(script) if _sums(command) for it in _written(command)}
+    found: set[str] = set()
+    for files in _comparisons(script, made):
+        own = {name for name in names for file in files if _is_of(file, name)}
+        found |= own or {ANY}
+    return frozenset(found)
+
+
+def compares_itself(pipeline: Pipeline) -> bool:
+    """Return whether what runs through a pipeline is compared in it: `curl … | tee FILE | sha256sum -c SUM`."""
+    found = [it for part in pipeline.parts for it in surface(part)]
+    return any((_sums(it) and _checks(it)) or _verifies(it) or it.has("--checksum") for it in found)
+
+
+def _is_of(file: str, name: str) -> bool:
+    """Return whether a file that is named in a comparison is a download, or holds the sum or signature of it."""
+    stem = _SUM_SUFFIX.sub("", file)
+    return file == name or (bool(stem) and (name == stem or name.startswith(f"{stem}.")))
+
+
+def _comparisons(script: Block, made: set[str]) -> Iterator[set[str]]:
+    """Yield the names of the files of each comparison; none where they are not told."""
+    later = [it for it in flat(script) if it.program in ("diff", "grep", "test", "[", "[[", "join", "comm")]
+    imports = [it for it in flat(script) if it.program in ("gpg", "gpg2") and it.has("--import", "--dearmor")]
+    for pipeline, taken in _pipelines(script, taken=False):
+        commands = [it for part in pipeline.parts for it in surface(part)]
+        for at, it in enumerate(commands):
+            if it.has("--require-hashes") or "hashlib" in python_text(it):
+                yield set()
+            elif _sums(it) and _checks(it):
+                files = _named(it, commands[:at])
+                if not files or not files <= made:
+                    yield files
+            elif _sums(it):
+                read = any(other.program not in _ONLY_PRINTING for other in commands[at + 1 :])
+                kept = any(target in other.text for target in _written(it) for other in later)
+                if taken or read or kept:
+                    yield _named(it, commands[:at])
+            elif _verifies(it):
+                yield _operands(it)
+                # The keys with which it does.
+                yield from filter(None, map(_operands, imports))
+
+
+def _pipelines(block: Block, *, taken: bool) -> Iterator[tuple[Pipeline, bool]]:
+    """Yield every pipeline of a block, with whether its output becomes words."""
+    for pipeline in own_pipelines(block):
+        yield pipeline, taken or block.substituted
+        for part in pipeline.parts:
+            for it in inside(part):
+                yield from _pipelines(it, taken=taken or block.substituted)
+
+
+def _sums(it: Command) -> bool:
+    return it.program in _SUMS or (it.program == "openssl" and bool(_OPENSSL & set(it.plain[:1])))
+
+
+def _checks(it: Command) -> bool:
+    return it.has_flag("c", "--check") and it.program != "openssl"
+
+
+def _verifies(it: Command) -> bool:
+    words = _VERIFYING.get(it.program)
+    return words is not None and (not words or bool(set(words) & set(it.words)))
+
+
+def _named(it: Command, before: list[Command]) -> set[str]:
+    """Return the files that a program for sums is given: its operands, or those of the text that it reads."""
+    if files := _operands(it):
+        return files
+    if it.stdin is not None:
+        lines = [line.split() for line in it.stdin[0].splitlines()]
+        return {file_name(words[-1].lstrip("*")) for words in lines if len(words) > 1}
+    return {file_name(word) for other in before[-1:] for word in other.plain}
+
+
+def _operands(it: Command) -> set[str]:
+    read = [target for sign, target in it.redirections if sign == "<"]
+    return {file_name(word) for word in (*it.plain, *read) if word not in ("/dev/stdin", *_OPENSSL)}
+
+
+def _written(it: Command) -> list[str]:
+    return [target for sign, target in it.redirections if sign in (">", ">>", "1>") and target != "/dev/null"]

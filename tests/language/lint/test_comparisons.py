@@ -1,0 +1,37 @@
+"""A download counts as compared where the script compares it, and not where it compares another one, or nothing."""
+
+NOT_COMPARED = [
+    "curl -fsSLO https://x.example.com/a.tgz\ncurl -fsSLO https://x.example.com/b.tgz\nsha256sum -c b.tgz.sha256",
+    "wget https://x.example.com/a.tgz\ncurl -o c https://x.example.com/c\nsha256sum -c c.sum",
+    "curl -fo /srv/a https://x.example.com/a\nwget https://x.example.com/b\necho '0123  b' | sha256sum -c",
+    "curl -fo /srv/a https://x.example.com/a\nsha256sum /srv/a",
+    "curl -fo /srv/a https://x.example.com/a\nsha256sum /srv/a | tee /srv/a.sum",
+    "curl -fo /srv/a https://x.example.com/a\nsha256sum /srv/a > /srv/a.sum\nsha256sum -c /srv/a.sum",
+    "wget https://x.example.com/a.asc\ngpg --import a.asc",
+    "curl -fo /srv/a https://x.example.com/a\nopenssl dgst -sha256 /srv/a",
+    "curl -fo /srv/a https://x.example.com/a\nmd5sum < /srv/a >> /srv/report",
+]
+COMPARED = [
+    "curl -fsSLO https://x.example.com/a\ncurl -fsSLO https://x.example.com/b\nsha256sum -c SHA256SUMS",
+    "curl -fsSLO https://x.example.com/a.tgz\nwget https://x.example.com/a.tgz.sha256\nsha256sum -c a.tgz.sha256",
+    "wget https://x.example.com/a.run https://x.example.com/SHA256SUMS\ngrep a.run SHA256SUMS | sha256sum -c -",
+    'curl -fo /srv/a https://x.example.com/a\ntest "$(sha256sum /srv/a | cut -c 1-64)" = 0123',
+    'curl -fo /srv/a https://x.example.com/a\nhave=$(md5sum < /srv/a)\n[ "$have" = "0123  -" ]',
+    "curl -fo /srv/a https://x.example.com/a\nsha256sum /srv/a | grep -q ^0123",
+    "curl -fo /srv/a https://x.example.com/a\nsha256sum /srv/a > /srv/sum\ndiff /srv/sum /etc/sums/a",
+    "wget https://x.example.com/a\nwget https://x.example.com/a.asc\ngpg --verify a.asc a",
+    "wget https://x.example.com/k.asc https://x.example.com/a\ngpg --import k.asc\ngpg --verify a.asc",
+    'F=/srv/a\ncurl -fo "$F" https://x.example.com/a\necho "$SUM  $F" | sha256sum -c',
+    "for it in a b; do curl -fo $it https://x.example.com/$it; sha256sum -c $it.sum; done",
+    "curl -fo /srv/a https://x.example.com/a\nmv /srv/a /srv/c\nsha256sum -c /srv/c.sum",
+    "curl -fsSL https://x.example.com/a | tee /srv/a | sha256sum -c /srv/a.sum",
+    "curl -fo /srv/a https://x.example.com/a\nshasum -a 256 -c <<< '0123  /srv/a'",
+]
+
+
+def test_a_comparison_of_another_file_is_none_and_neither_is_a_sum_that_nobody_reads(spelled):
+    assert spelled.scripts(NOT_COMPARED, "SP170") == NOT_COMPARED
+
+
+def test_what_a_script_compares_is_left_alone(spelled):
+    assert spelled.scripts(COMPARED, "SP170") == []
