@@ -1,45 +1,75 @@
 """Postconditions about something else than what the step changes."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._subject import Looked, Subject
 
 _ANY = frozenset({"command", "python", "http", "port", "library", "kernel_launch", "file"})
-_PACKAGES = frozenset(
-    {
-        "package", "packages_consistent", "same_build", "torch", "cuda_coherent", "python_import",
-        "environment_intact", "no_stale_caches",
-    }
-)  # fmt: skip
+_ENVIRONMENT = frozenset(
+    {"package", "packages_consistent", "same_build", "torch", "environment_intact", "no_stale_caches"}
+)
+_PACKAGES = _ENVIRONMENT | {"cuda_coherent", "python_import"}
 _DRIVER = frozenset({"gpu", "driver_coherent", "os", "service", "apt_package", "slurm_node", "kubernetes_node"})
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The conditions that look at what an action changes, and those that may tell its work as well."""
+
+    proposed: frozenset[str]
+    admitted: frozenset[str] = frozenset()
+
+
+def _about(*proposed: str, admitted: frozenset[str] = frozenset()) -> _About:
+    return _About(frozenset(proposed), admitted)
+
+
 _ABOUT = {
-    "python_packages": _PACKAGES,
-    "cuda_toolkit": frozenset({"nvcc", "cuda_link", "apt_package"}),
-    "apt_packages": _DRIVER | {"nvcc", "cuda_link"},
-    "service": frozenset({"service", "gpu"}),
-    "reboot": _DRIVER,
-    "download": frozenset[str](),
-    "file": frozenset({"service", "os"}),
-    "symlink": frozenset({"cuda_link", "nvcc"}),
-    "slurm_node": frozenset({"slurm_node", "gpu"}),
-    "kubernetes_node": frozenset({"kubernetes_node", "gpu"}),
-    "clear_caches": frozenset({"no_stale_caches", "disk"}),
+    "python_packages": _About(_PACKAGES),
+    "cuda_toolkit": _about("nvcc", "cuda_link", admitted=frozenset({"apt_package"})),
+    "apt_packages": _about("apt_package", "driver_coherent", admitted=_DRIVER | {"nvcc", "cuda_link"}),
+    "service": _about(
+        "service", admitted=frozenset({"gpu", "driver_coherent", "slurm_node", "kubernetes_node", "sudo"})
+    ),
+    "reboot": _about("os", "driver_coherent", "gpu", "service", admitted=_DRIVER),
+    "download": _about("file", "command"),
+    "slurm_node": _about("slurm_node", admitted=frozenset({"gpu"})),
+    "kubernetes_node": _about("kubernetes_node", admitted=frozenset({"gpu"})),
+    "clear_caches": _about("no_stale_caches", "disk"),
 }
-"""By action: the conditions that can tell its work; an action that is not here may do anything."""
+"""By action; an action that is not here may do anything."""
+_WRITING = {"file": ("file", "service", "command"), "symlink": ("file", "cuda_link", "nvcc", "command")}
+"""What is proposed where a file is written: a profile, sudoers, slurm.conf, each is told by a condition of its own."""
+_BEYOND_A_FILE = {"file": _ENVIRONMENT | {"apt_package", "disk", "os"}, "symlink": frozenset({"apt_package", "os"})}
+"""What no file alters, wherever it lies; a link may lead to another environment or filesystem."""
+_IN_AN_ENVIRONMENT = re.compile(r"/(?:site|dist)-packages/|/lib/python\d|\.pth$|/pyvenv\.cfg$|\{\{")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
-        admitted = _ABOUT.get(step.kind)
-        if admitted is None:
-            continue
         kinds = list(dict.fromkeys(it.kind for it in step.postconditions))
-        if not any(kind in admitted | _ANY for kind in kinds):
+        if (proposed := _missing(step, frozenset(kinds))) is not None:
             stated = ", ".join(f"`{kind}`" for kind in kinds)
             summary = f"{stated} says nothing of what `{step.kind}` changes, so the step is done before it has begun"
-            remedy = f"state one of {', '.join(sorted(admitted or _ANY))}"
+            remedy = f"state one of {', '.join(sorted(proposed))}"
             yield Finding(summary, step.postconditions[0].at, remedy, step.id)
+
+
+def _missing(step: Looked, kinds: frozenset[str]) -> frozenset[str] | None:
+    """Return the conditions that would tell a step's work; None where one of `kinds` may do so."""
+    if step.kind in _WRITING:
+        path = step.arguments.values.get("path")
+        beyond = _BEYOND_A_FILE[step.kind]
+        if not isinstance(path, str) or _IN_AN_ENVIRONMENT.search(path):
+            beyond -= _ENVIRONMENT
+        return frozenset(_WRITING[step.kind]) if kinds <= beyond else None
+    about = _ABOUT.get(step.kind)
+    if about is None or kinds & (about.proposed | about.admitted | _ANY):
+        return None
+    return about.proposed
 
 
 RULE = warning(

@@ -157,6 +157,41 @@ def test_postconditions_that_hold_before(codes_of_packages, postcondition, found
 
 
 @pytest.mark.parametrize(
+    ("action", "postcondition"),
+    [
+        ("file: {path: /etc/profile.d/cuda.sh, content: x}", "cuda_link: {nvcc: 13.0}"),
+        ("file: {path: /etc/sudoers.d/60-sglang, content: x}", "sudo: {user: sglang}"),
+        ("file: {path: /etc/slurm/slurm.conf, content: x}", "slurm_node: {state: available}"),
+        ("file: {path: /etc/ld.so.conf.d/x.conf, content: x}", "python_import: {venv: ~/e, modules: [torch]}"),
+        ("file: {path: ~/e/lib/python3.12/site-packages/x.pth, content: x}", "package: {venv: ~/e, name: x}"),
+        ("symlink: {path: ~/e, target: /srv/e-2}", "torch: {venv: ~/e, version: 2.11.0}"),
+        ("service: {name: slurmd, state: restarted}", "slurm_node: {state: available}"),
+        ("service: {name: nvidia-fabricmanager, state: started}", "driver_coherent: {}"),
+    ],
+)
+def test_what_an_action_may_bear_on_tells_its_work(codes, action, postcondition):
+    assert codes(f"  - id: one\n    {action}\n    postconditions:\n      - {postcondition}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("action", "postcondition", "proposed"),
+    [
+        ("file: {path: /etc/motd, content: x}", "os: {reboot_required: false}", "command, file, service"),
+        ("file: {path: /etc/motd, content: x}", "package: {venv: ~/e, name: x}", "command, file, service"),
+        ("symlink: {path: /x, target: /y}", "os: {reboot_required: false}", "command, cuda_link, file, nvcc"),
+        ("service: {name: x, state: started}", "disk: {path: /srv, free: 1GiB}", "service"),
+        ("apt_packages: {install: [hwloc]}", "disk: {path: /srv, free: 1GiB}", "apt_package, driver_coherent"),
+    ],
+)
+def test_of_an_action_that_nothing_tells_of_only_conditions_that_do_are_proposed(
+    review, action, postcondition, proposed
+):
+    steps = f"  - id: one\n    {action}\n    postconditions:\n      - {postcondition}\n"
+    (finding,) = [it for it in review(steps).findings if it.code == "SP131"]
+    assert finding.remedy == f"state one of {proposed}"
+
+
+@pytest.mark.parametrize(
     ("condition", "found"),
     [
         ('command: {run: "true"}', ["SP130"]),
