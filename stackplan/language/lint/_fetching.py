@@ -4,22 +4,21 @@ import re
 from urllib.parse import urlsplit
 
 from stackplan.language.lint._handed import python_text
+from stackplan.language.lint._own_address import is_own
 from stackplan.language.lint._tree import Command
 
 FETCHERS = frozenset({"curl", "wget", "aria2c", "axel"})
 _CURL_VALUES = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 _CURL_LONG = frozenset(
     {
-        "--output", "--header", "--data", "--data-raw", "--data-binary", "--json", "--form", "--request",
-        "--user", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "--write-out", "--user-agent",
-        "--output-dir", "--proxy", "--cacert", "--url", "--upload-file", "--resolve", "--unix-socket",
+        "--output", "--header", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "--form",
+        "--request", "--user", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "--write-out",
+        "--user-agent", "--output-dir", "--proxy", "--cacert", "--url", "--upload-file", "--resolve", "--unix-socket",
         "--cookie", "--retry-max-time",
     }
 )  # fmt: skip
-_SENDING = frozenset(
-    {"d", "F", "T", "I", "--data", "--data-raw", "--data-binary", "--json", "--form", "--upload-file", "--head"}
-)
-_LOCAL = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])(?=[:/]|$)")
+_DATA = frozenset({"d", "--data", "--data-raw", "--data-binary", "--data-urlencode"})
+_SENDING = _DATA | {"F", "T", "I", "--json", "--form", "--upload-file", "--head"}
 _ANSWERS = re.compile(
     r"/(?:-/)?(?:health|healthz|health_generate|ready|readyz|livez?|livez|ping|status|metrics|version)/?$"
 )
@@ -55,14 +54,29 @@ def fetches(command: Command) -> bool:
         return _FETCHED_BY_PYTHON.search(text) is not None and not re.search(r"https?://(?:localhost|127\.)", text)
     if command.program not in FETCHERS:
         return False
-    addresses = [word for word in command.words[1:] if "://" in word or _LOCAL.match(word)]
-    if any(_LOCAL.match(word) or _ANSWERS.search(urlsplit_path(word)) for word in addresses):
+    addresses = [word for word in command.words[1:] if "://" in word or is_own(word)]
+    if any(is_own(word) or _ANSWERS.search(urlsplit_path(word)) for word in addresses):
         return False
+    return not sends(command)
+
+
+def sends(command: Command) -> bool:
+    """Return whether a request is there for what it brings to the other side, or for the answer's head alone."""
     if command.program == "wget":
-        return not command.has("--spider", "--post-data", "--post-file", "--method", "--help", "--version")
+        return command.has("--spider", "--post-data", "--post-file", "--body-data", "--method", "--help", "--version")
     given = options(command) if command.program == "curl" else {}
     posts = {given.get("X", ""), given.get("--request", "")} & {"POST", "PUT", "DELETE", "PATCH", "HEAD"}
-    return not posts and not _SENDING & set(given) and "--unix-socket" not in given
+    # With `-G` the data becomes a part of the address.
+    sending = _SENDING - _DATA if {"G", "--get"} & set(given) else _SENDING
+    return bool(posts or sending & set(given)) or "--unix-socket" in given
+
+
+def discards(command: Command) -> bool:
+    """Return whether what a command brings goes nowhere: `-o /dev/null`, `> /dev/null`."""
+    if prints(command):
+        signs = (">", ">>", "1>", "&>")
+        return any(sign in signs and target == "/dev/null" for sign, target in command.redirections)
+    return not keeps(command)
 
 
 def urlsplit_path(address: str) -> str:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import simulates
+from stackplan.language.lint._cleaning import cleans
 from stackplan.language.lint._tree import Block, Command, Pipeline, surface, surface_of
 
 _SAYING = frozenset({"echo", "printf", "logger", "wall", "date", "sleep", "true", ":", "cat", "tput"})
 _ANSWERING = frozenset(
     {
-        "grep", "egrep", "fgrep", "zgrep", "rg", "test", "[", "[[", "((", "diff", "cmp", "pgrep", "pidof",
+        "grep", "egrep", "fgrep", "zgrep", "rg", "test", "[", "[[", "diff", "cmp", "pgrep", "pidof",
         "read", "expr", "let", "which", "type", "hash", "id", "getent", "groups", "mountpoint", "findmnt",
         "lsof", "lsmod", "modinfo", "lspci", "lsblk", "ls", "stat", "df", "du", "free", "uname", "hostname",
         "ps", "ss", "netstat", "ping", "nc", "journalctl", "dmesg", "last", "dpkg-query", "apt-cache", "rpm",
@@ -33,20 +34,6 @@ _ASKING_VERBS = {
     "scontrol": frozenset({"show", "ping"}),
     "ip": frozenset({"addr", "link", "route", "a", "r"}),
 }  # fmt: skip
-_CLEANING = frozenset(
-    {
-        "rm", "rmdir", "unlink", "kill", "mkdir", "umount", "popd", "pushd", "deactivate", "unset", "unalias",
-        "stty", "sync", "pkill", "killall", "disown",
-    }
-)  # fmt: skip
-"""Programs whose failure leaves what was there: nothing to remove, nobody to end, a folder that exists."""
-_CLEANING_VERBS = {
-    "docker": frozenset({"rm", "stop", "kill", "rmi"}),
-    "podman": frozenset({"rm", "stop", "kill", "rmi"}),
-    "git": frozenset({"stash", "gc"}),
-    "screen": frozenset({"-X"}),
-    "tmux": frozenset({"kill-session"}),
-}
 _DPKG = re.compile(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
 _CURL = re.compile(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
 _NVIDIA_SMI = ("-q", "-L", "-i", "-d", "-l", "--query", "--format", "--id", "--list")
@@ -56,6 +43,9 @@ def asks(command: Command) -> bool:
     """Return whether a command only looks, so that its status is an answer."""
     if not command.words:
         return not command.inner
+    if command.words[0].startswith("(("):
+        # Of `((n++))` the status says whether the result is 0.
+        return True
     verbs = _ASKING_VERBS.get(command.program, frozenset())
     if command.program in _ANSWERING or verbs & set(command.plain[:1]) or simulates(command):
         return True
@@ -91,11 +81,6 @@ def says(command: Command) -> bool:
         sign.startswith((">", "&>")) and target.startswith("/") and not target.startswith("/dev/")
         for sign, target in command.redirections
     )
-
-
-def cleans(command: Command) -> bool:
-    """Return whether a command takes away or makes what may be gone, or there, already."""
-    return command.program in _CLEANING or next(iter(command.plain), "") in _CLEANING_VERBS.get(command.program, ())
 
 
 def works(command: Command) -> bool:

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from packaging.utils import canonicalize_name
 
+from stackplan.language.lint._own_address import is_own
 from stackplan.model.arguments import Arguments
 from stackplan.model.location import Location
 from stackplan.model.pep440 import InvalidRequirement, InvalidVersion, SpecifierSet, Version, requirement
@@ -22,7 +23,6 @@ COMPILED = LABELLED - TORCH_FAMILY | {"flashinfer-python", "sglang", "bitsandbyt
 _TAG = re.compile(r"/(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?=/|$)")
 _LABEL = re.compile(r"^(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)")
 _WHEEL_PARTS = 5
-_LOCAL_HOST = re.compile(r"^http://(?:[^/@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,5 +177,5 @@ def build_of(label: str | None) -> str | None:
 
 
 def is_plain_http(text: str) -> bool:
-    """Return whether an address has whoever is on the way read and change what it brings; loopback has nobody there."""
-    return text.startswith("http://") and "{{" not in text.split("/", 3)[2] and not _LOCAL_HOST.match(text)
+    """Return whether whoever is on the way can read and change what an address brings; to the node itself is no way."""
+    return text.startswith("http://") and "{{" not in text.split("/", 3)[2] and not is_own(text)
