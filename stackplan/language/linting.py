@@ -47,7 +47,7 @@ def review(written: Playbook, rendered: Playbook) -> Review:
     pairs = [(it, rule) for _, rule in _rules() for it in rule.check(subject)]
     hide = hiding({secret for it, _ in pairs for secret in it.secrets})
     found = [_diagnosis(it, rule, subject, hide) for it, rule in pairs]
-    ignores = _ignores.read(written)
+    ignores = _ignores.read(subject)
     left: list[Diagnosis] = []
     ignored: list[Ignored] = []
     used: set[tuple[Ignore, str]] = set()

@@ -1,9 +1,12 @@
 """`# stackplan: ignore[SP101, SP104] reason`: which findings a comment answers, and which comments are none of this."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackplan.language import tree
+from stackplan.language.lint._script import Script
+from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.tree import Comment
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
@@ -11,6 +14,10 @@ from stackplan.model.playbook import Playbook
 
 _MARK = re.compile(r"stackplan:\s*ignore\b")
 _FORM = re.compile(r"stackplan:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
+_BEHIND = re.compile(r"[\s#;,|](?=stackplan:\s{0,8}ignore\[[^\]]{0,200}\])")
+"""Where a mark may begin behind another comment: `# noqa; stackplan: ignore[…]`. One in quotes is talked about."""
+_HASH = re.compile(r"(?:^|(?<=[\s;&|()]))#")
+_GOES_ON = ("\\", "|", "&&")
 _WORD = re.compile(r"\w\w")
 
 
@@ -18,7 +25,8 @@ _WORD = re.compile(r"\w\w")
 class Ignore:
     """A comment that answers findings: those of `step`, or without one those that stand on its `lines`.
 
-    `codes` are as written, in capitals; empty when the comment has not the form that is read.
+    `codes` are as written, in capitals; empty when the comment has not the form that is read. One in a script is
+    `narrow`: it answers those of its lines alone.
     """
 
     codes: tuple[str, ...]
@@ -26,6 +34,7 @@ class Ignore:
     at: Location
     step: str | None
     lines: range
+    narrow: bool = False
 
     @property
     def reasoned(self) -> bool:
@@ -35,31 +44,88 @@ class Ignore:
         if diagnosis.code not in self.codes or not self.reasoned:
             return False
         at = diagnosis.at
-        if self.step is not None and diagnosis.step == self.step:
+        if not self.narrow and self.step is not None and diagnosis.step == self.step:
             return True
         return at is not None and at.path == self.at.path and at.line in self.lines
 
 
-def read(playbook: Playbook) -> tuple[Ignore, ...]:
-    """Return the comments of all files of a playbook that want to answer a finding."""
-    found = []
+def read(subject: Subject) -> tuple[Ignore, ...]:
+    """Return the comments of a playbook's files and scripts that want to answer a finding, the narrow ones first."""
+    return (*(it for step in subject.steps for it in _of_script(step, subject)), *_of_files(subject.written))
+
+
+def _of_files(playbook: Playbook) -> Iterator[Ignore]:
     for path, lines in playbook.sources.items():
-        if any(_MARK.search(line) for line in lines):
+        if any("stackplan:" in line and _MARK.search(line) for line in lines):
             comments = tree.comments(lines, path)
             starts = sorted((it.at.line, str(it.id)) for it in playbook.steps if it.at.path == path)
             alone = {it.at.line for it in comments if it.alone}
-            found += [_ignore(it, starts, alone) for it in comments if _MARK.match(it.text)]
-    return tuple(found)
+            for it in comments:
+                if (mark := _mark(it.text)) is not None:
+                    yield _ignore(it, mark, starts, alone)
 
 
-def _ignore(comment: Comment, starts: list[tuple[int, str]], alone: set[int]) -> Ignore:
+def _mark(comment: str) -> str | None:
+    """Return a comment from its mark on; None of one that has none."""
+    if _MARK.match(comment):
+        return comment
+    behind = _BEHIND.search(comment)
+    return None if behind is None else comment[behind.end() :]
+
+
+def _ignore(comment: Comment, mark: str, starts: list[tuple[int, str]], alone: set[int]) -> Ignore:
     below = comment.at.line
     while comment.alone and below in alone:
         below += 1
     # A comment right above a step belongs to that step, and not to the one before.
     step = next((id_ for line, id_ in starts if line == below), None) if comment.alone else None
     step = step or next((id_ for line, id_ in reversed(starts) if line <= comment.at.line), None)
-    match = _FORM.match(comment.text)
+    return Ignore(*_read(mark), comment.at, step, range(comment.at.line, below + 1))
+
+
+def _read(mark: str) -> tuple[tuple[str, ...], str]:
+    """Return the codes that a mark names, and its reason."""
+    match = _FORM.match(mark)
     codes = tuple(it.strip().upper() for it in match["codes"].split(",") if it.strip()) if match else ()
-    reason = match["reason"].strip() if match else ""
-    return Ignore(codes, reason, comment.at, step, range(comment.at.line, below + 1))
+    return codes, match["reason"].strip() if match else ""
+
+
+def _of_script(step: Looked, subject: Subject) -> Iterator[Ignore]:
+    """Yield what comments of the shell in a script want to answer; what a here-document brings elsewhere is none."""
+    if step.script is None or "script" not in step.arguments or "stackplan:" not in step.script.text:
+        return
+    elsewhere: list[range] | None = None
+    for offset, mark in _marks(step.script.text):
+        elsewhere = _heredocs(step.script) if elsewhere is None else elsewhere
+        at = step.script.place_at(offset)
+        lines = subject.sources.get(at.path, ())
+        if at.line <= len(lines) and not any(offset in it for it in elsewhere):
+            yield Ignore(*_read(mark), at, step.id, _around(lines, at), narrow=True)
+
+
+def _marks(script: str) -> Iterator[tuple[int, str]]:
+    """Yield the comments of a script that have a mark, from it on, each with the offset of its `#`."""
+    start = 0
+    for line in script.splitlines(keepends=True):
+        if "stackplan:" in line and (found := _HASH.search(line)) and (mark := _mark(line[found.end() :].strip())):
+            yield start + found.start(), mark
+        start += len(line)
+
+
+def _heredocs(script: Script) -> list[range]:
+    texts = [it.stdin for it in script.commands if it.stdin is not None and not it.handed]
+    return [range(start, start + len(text)) for text, start in texts if start is not None]
+
+
+def _around(lines: tuple[str, ...], at: Location) -> range:
+    """Return the lines of the command that a comment in a script stands behind, or above."""
+    first = last = at.line
+    if lines[at.line - 1].lstrip().startswith("#"):
+        while last < len(lines) and lines[last - 1].lstrip().startswith("#"):
+            last += 1
+        while last < len(lines) and lines[last - 1].rstrip().endswith(_GOES_ON):
+            last += 1
+    else:
+        while first > 1 and lines[first - 2].rstrip().endswith(_GOES_ON):
+            first -= 1
+    return range(first, last + 1)

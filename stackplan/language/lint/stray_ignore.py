@@ -12,7 +12,7 @@ FORM = "# stackplan: ignore[SP101] the reason"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    for it in _ignores.read(subject.written):
+    for it in _ignores.read(subject):
         if not it.codes:
             yield Finding("this comment ignores nothing: it names no code", it.at, f"write `{FORM}`", it.step)
         for code in it.codes:
@@ -36,7 +36,8 @@ def unused(ignores: Iterable[Ignore], used: set[tuple[Ignore, str]], known: froz
 RULE = error(
     "SP100",
     "an ignore comment without a reason, of a rule that does not exist, or of one that finds nothing",
-    "A finding is answered by a comment in the step, or right above it: `# stackplan: ignore[SP101] the reason`. "
+    "A finding is answered by a comment in the step, or right above it: `# stackplan: ignore[SP101] the reason`. In a "
+    "script such a comment answers for the command that it stands behind or above. "
     "Several codes are parted by commas. The reason is for whoever reads the playbook after you. A comment that "
     "answers nothing is taken out, because it would hide the same fault when somebody brings it in later.",
     check,

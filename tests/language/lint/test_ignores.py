@@ -39,10 +39,76 @@ def test_a_comment_speaks_for_its_step_alone(review, place, left):
     assert ignored.diagnosis.code == "SP174"
 
 
-def test_a_hash_in_a_script_is_no_comment_of_the_playbook(review):
+def in_script(*lines):
+    block = "".join(f"        {line}\n" for line in lines)
+    return f"  - id: one\n    run:\n      script: |\n{block}    postconditions:\n      - file: {{path: /x}}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        (["reboot  # stackplan: ignore[SP174] the lab's node", "reboot -f"], [9]),
+        (["reboot", "# stackplan: ignore[SP174] the lab's node", "reboot -f"], [8]),
+        (["# stackplan: ignore[SP174] the lab's node", "# and another word", "reboot -f", "reboot"], [11]),
+        (["test -e /x && \\", "  reboot # stackplan: ignore[SP174] the lab's node", "reboot -f"], [10]),
+        (["# stackplan: ignore[SP174] the lab's node", "test -e /x ||", "  reboot", "reboot -f"], [11]),
+        (["bash <<END", "reboot # stackplan: ignore[SP174] the lab's node", "END", "reboot -f"], [11]),
+        (["reboot; # noqa # stackplan: ignore[SP174] the lab's node", "reboot -f"], [9]),
+    ],
+)
+def test_a_comment_in_a_script_speaks_for_its_command_alone(review, lines, left):
+    outcome = review(in_script(*lines))
+    assert [(it.code, it.at.line) for it in outcome.findings] == [("SP174", line) for line in left]
+    (ignored,) = outcome.ignored
+    assert ignored.reason == "the lab's node"
+
+
+def test_a_comment_in_a_script_on_one_line_is_one(review):
+    steps = '  - id: one\n    run: {script: "reboot # stackplan: ignore[SP174] the lab"}\n    postconditions:\n'
+    outcome = review(f"{steps}      - file: {{path: /x}}\n")
+    assert outcome.findings == ()
+    assert len(outcome.ignored) == 1
+
+
+def test_a_comment_in_a_script_that_answers_nothing_is_found(review):
     outcome = review(with_comment("block"))
-    assert [it.step for it in outcome.findings] == ["one", "two"]
+    assert [(it.code, it.step) for it in outcome.findings] == [("SP174", "one"), ("SP100", "one"), ("SP174", "two")]
+    assert outcome.findings[1].source[outcome.findings[1].at.column - 1 :].startswith("# stackplan: ignore")
     assert outcome.ignored == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["reboot  # stackplan: ignore[SP174]", "reboot  # stackplan: ignore SP174 why", "reboot # stackplan:ignore[]"],
+)
+def test_a_comment_in_a_script_that_says_too_little_is_found(review, line):
+    assert sorted(it.code for it in review(in_script(line)).findings) == ["SP100", "SP174"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["cat > /srv/p.yaml <<'END'", "# stackplan: ignore[SP174] why not", "END"],
+        ["echo '# stackplan: ignore[SP174] why not'"],
+        ["/opt/x # see `stackplan: ignore[SP174] why` in the docs"],
+        ["/opt/x # stackplan: how to ignore a finding"],
+    ],
+)
+def test_words_in_a_script_that_look_like_an_answer_are_none(review, lines):
+    outcome = review(in_script(*lines))
+    assert (outcome.findings, outcome.ignored) == ((), ())
+
+
+@pytest.mark.parametrize("before", ["noqa; ", "noqa # ", "yamllint disable-line | ", "see the ticket, "])
+def test_a_mark_may_stand_behind_another_comment(review, before):
+    outcome = review(with_comment("beside", f"{before}{ANSWER}"))
+    assert [it.step for it in outcome.findings] == ["two"]
+    assert [it.reason for it in outcome.ignored] == ["the lab's node"]
+
+
+@pytest.mark.parametrize("comment", ["write `stackplan: ignore[SP174] why`", "the stackplan: ignore comments help"])
+def test_a_comment_that_talks_of_answers_is_none(review, comment):
+    assert [it.code for it in review(with_comment("beside", comment)).findings] == ["SP174", "SP174"]
 
 
 @pytest.mark.parametrize(
