@@ -26,6 +26,10 @@ _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
 _ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
 _LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[^$`*?]*)")
+_GIVEN = re.compile(r"\$\{?[@*]")
+_SEPARATOR = re.compile(r"[;&|\n(]")
+_OWN_VERB = re.compile(r"\b(?:echo|printf|logger|wall|install|uninstall|sync|add)\b")
+"""What stands before `$@` where a function says what it is given, or installs it, and does not run it."""
 DEEPEST = 5
 _MOST_GROUPS = 12
 _ENDS = frozenset({"fi", "done", "esac", "}"})
@@ -69,6 +73,12 @@ def _block_of(it: Handed, command: Command, values: dict[str, str]) -> Block:
     reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, fixed=it.at is None, user=user)
     reader.values = dict(values)
     return reader.read()
+
+
+def _runs_given(body: str) -> bool:
+    """Return whether a function runs what it is given: of `"$@"` that is so, and not of `echo "$@"`."""
+    before = (_SEPARATOR.split(body[max(0, it.start() - 200) : it.start()])[-1] for it in _GIVEN.finditer(body))
+    return any(not _OWN_VERB.search(it) for it in before)
 
 
 @dataclass
@@ -304,7 +314,7 @@ class _Reader(Scanner):
         known, start = dict(self.values), self.at
         body = self._part()
         self.values = known
-        if re.search(r"\$[@*]", self.text[start : self.at]):
+        if _runs_given(self.text[start : self.at]):
             self.forwarding.add(name)
         block = Block((Chain((Pipeline((body,)),), (), ""),)) if body is not None else Block(())
         return Group("function", place, (("body", block),), (name,))

@@ -1,87 +1,109 @@
 """`install A || install B`: what comes when the right build cannot be had."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import dataclass
 
 from stackplan.language.lint._installers import installs
+from stackplan.language.lint._noted import Note, after_failure, notes
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import mentions
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, own_pipelines, surface, surface_of
 
-_TESTS = frozenset({"[", "[[", "test", "(("})
 _REMEDY = "keep the first alone: a node that cannot have it has to stop"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
+        found = _Fallbacks(_own_installers(step.script.block))
         for block in blocks(step.script.block):
-            for it in dict.fromkeys(_second(block)):
+            for it in dict.fromkeys(found.of_block(block)):
                 summary = "where the first install fails another build is installed, and the step is green"
                 yield Finding(summary, step.command_at(it), _REMEDY, step.id)
 
 
-def _second(block: Block) -> Iterator[Command]:
-    """Yield the installs of a block that run because another one failed."""
-    for chain in block.chains:
-        yield from _behind_or(chain)
-    for pipeline in own_pipelines(block):
-        for part in pipeline.parts:
-            if isinstance(part, Group) and part.kind in ("if", "until", "while"):
-                yield from _in_branch(part)
-            elif isinstance(part, Group) and part.kind == "for":
-                yield from _in_turn(part)
-    for first, second in pairwise(own_pipelines(block)):
-        # `install A; [ $? -eq 0 ] || install B`, and the same with `if`.
-        if any(mentions(it, "?") and it.program in _TESTS for part in second.parts for it in surface(part)):
-            following = Block(tuple(it for it in block.chains if second in it.pipelines))
-            yield from _others(_installing(first), surface_of(following))
+def _own_installers(script: Block) -> frozenset[str]:
+    """Return the functions of a script that install something."""
+    groups = [
+        part
+        for block in blocks(script)
+        for pipeline in own_pipelines(block)
+        for part in pipeline.parts
+        if isinstance(part, Group) and part.kind == "function"
+    ]
+    return frozenset(it.words[0] for it in groups if any(map(installs, surface(it))))
 
 
-def _behind_or(chain: Chain) -> Iterator[Command]:
-    before: list[Command] = []
-    for operator, left, right in zip(chain.operators, chain.pipelines, chain.pipelines[1:], strict=False):
-        before += _installing(left)
-        if operator == "||":
-            yield from _others(before, (it for part in right.parts for it in surface(part)))
+@dataclass(frozen=True, slots=True)
+class _Fallbacks:
+    """Finds the installs that run because another one failed; `functions` are those of the script that install."""
 
+    functions: frozenset[str]
 
-def _in_branch(group: Group) -> Iterator[Command]:
-    """Look at `if ! install A; then install B; fi`, at the same with `else`, and at `until install A; do …; done`."""
-    tried: list[Command] = []
-    negated = group.kind == "until"
-    for role, block in group.blocks:
-        if role == "test":
-            yield from _others(tried, surface_of(block))
-            tried += [it for it in surface_of(block) if installs(it)]
-            negated = (group.kind == "until") != any(it.negated for it in own_pipelines(block))
-        elif role == "else" or negated:
-            yield from _others(tried, surface_of(block))
-
-
-def _in_turn(group: Group) -> Iterator[Command]:
-    """Look at `for index in A B; do install --index-url $index … && break; done`."""
-    name, words = group.words[:1], group.words[2:]
-    if not name or not words or all(word.isdigit() or word.startswith(("$(seq", "{1..")) for word in words):
-        return
-    for block in (block for _, block in group.blocks):
+    def of_block(self, block: Block) -> Iterator[Command]:
         for chain in block.chains:
-            leaves = any(it.program in ("break", "exit") for part in chain.pipelines[-1].parts for it in surface(part))
-            for it in surface_of(Block((chain,))) if leaves else ():
-                if installs(it) and (mentions(it, name[0]) or any(word in it.text for word in words)):
-                    yield it
+            yield from self._behind_or(chain)
+        for pipeline in own_pipelines(block):
+            for part in pipeline.parts:
+                if isinstance(part, Group) and part.kind in ("if", "until", "while"):
+                    yield from self._in_branch(part)
+                elif isinstance(part, Group) and part.kind == "for":
+                    yield from self._in_turn(part)
+        for number, chain in enumerate(block.chains):
+            if tried := [it for pipeline in chain.pipelines for it in self._installing(pipeline)]:
+                yield from self._by_note(chain, tried, block.chains[number + 1 :])
 
+    def _installs(self, it: Command) -> bool:
+        return installs(it) or (it.program in self.functions and bool(it.words))
 
-def _installing(pipeline: Pipeline) -> list[Command]:
-    return [it for part in pipeline.parts for it in surface(part) if installs(it)]
+    def _by_note(self, chain: Chain, tried: list[Command], later: tuple[Chain, ...]) -> Iterator[Command]:
+        """Look at `install A; [ $? -eq 0 ] || install B`, and at the same with a variable that was given the status."""
+        noted = notes(chain, later)
+        for it in later:
+            yield from self._others(tried, after_failure(it, [*noted, Note("?", None)] if it is later[0] else noted))
 
+    def _behind_or(self, chain: Chain) -> Iterator[Command]:
+        before: list[Command] = []
+        for operator, left, right in zip(chain.operators, chain.pipelines, chain.pipelines[1:], strict=False):
+            before += self._installing(left)
+            if operator == "||":
+                yield from self._others(before, (it for part in right.parts for it in surface(part)))
 
-def _others(tried: list[Command], later: Iterator[Command]) -> Iterator[Command]:
-    """Yield what installs something else than what was tried; the same once more is a retry."""
-    if tried:
-        yield from (it for it in later if installs(it) and all(it.words != other.words for other in tried))
+    def _in_branch(self, group: Group) -> Iterator[Command]:
+        """Look at `if ! install A; then install B; fi`, the same with `else`, and at `until install A; do …; done`."""
+        tried: list[Command] = []
+        negated = group.kind == "until"
+        for role, block in group.blocks:
+            if role == "test":
+                yield from self._others(tried, surface_of(block))
+                tried += [it for it in surface_of(block) if self._installs(it)]
+                negated = (group.kind == "until") != any(it.negated for it in own_pipelines(block))
+            elif role == "else" or negated:
+                yield from self._others(tried, surface_of(block))
+
+    def _in_turn(self, group: Group) -> Iterator[Command]:
+        """Look at `for index in A B; do install --index-url $index … && break; done`."""
+        name, words = group.words[:1], group.words[2:]
+        if not name or not words or all(word.isdigit() or word.startswith(("$(seq", "{1..")) for word in words):
+            return
+        for block in (block for _, block in group.blocks):
+            for chain in block.chains:
+                ends = any(
+                    it.program in ("break", "exit") for part in chain.pipelines[-1].parts for it in surface(part)
+                )
+                for it in surface_of(Block((chain,))) if ends else ():
+                    if self._installs(it) and (mentions(it, name[0]) or any(word in it.text for word in words)):
+                        yield it
+
+    def _installing(self, pipeline: Pipeline) -> list[Command]:
+        return [it for part in pipeline.parts for it in surface(part) if self._installs(it)]
+
+    def _others(self, tried: list[Command], later: Iterator[Command]) -> Iterator[Command]:
+        """Yield what installs something else than what was tried; the same once more is a retry."""
+        if tried:
+            yield from (it for it in later if self._installs(it) and all(it.words != other.words for other in tried))
 
 
 RULE = error(

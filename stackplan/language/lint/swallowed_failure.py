@@ -153,9 +153,9 @@ RULE = warning(
     "a failure that is passed over",
     "`pip uninstall … || true` was written for one harmless case (a missing RECORD) and hides every other failure of "
     "that line; `|| echo failed`, `if` with words alone for the failure, and `set +e` hide them too. stackplan runs "
-    "scripts with -euo pipefail so that the first failure stops the step; of a command behind `!` no failure does, so "
-    "`! grep -q ERROR log` is no check. Programs that answer with their status, such as grep and test, are otherwise "
-    "not meant, nor what takes away something that may be gone already (rm, kill, umount), nor a status that is looked "
-    "at (`rc=$?`).",
+    "scripts with -euo pipefail so that the first failure stops the step; a status turned round by an exclamation "
+    "mark never does, so a negated grep in the middle of a script is no check. Programs that answer with their status, "
+    "such as grep and test, are otherwise not meant, nor what takes away something that may be gone already (rm, kill, "
+    "umount), nor a status that is looked at (`rc=$?`).",
     check,
 )
