@@ -265,11 +265,6 @@ class Subject:
         """The `command` conditions, each as the commands that it runs."""
         return tuple((tuple(flat(block)), statement, step) for block, statement, step in self.questions)
 
-    @cached_property
-    def torch_step(self) -> Looked | None:
-        """The last step that installs torch by its name; None in a playbook that does not change torch."""
-        return next((it for it in reversed(self.installing) if "torch" in it.names), None)
-
     def where(self, at: Location, text: str) -> Location:
         """Return where `text` stands in the value that begins at `at`, or `at` when it cannot be found there."""
         return place_of(text, at, self.sources)

@@ -1,29 +1,79 @@
-"""A version is installed, and the postconditions ask for the name alone."""
+"""A version is installed, and the postconditions ask for the name alone, or for older versions as well."""
 
 from collections.abc import Iterator
 
+from packaging.utils import canonicalize_name
+
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._subject import Looked, Statement, Subject
+from stackplan.language.lint._version_bounds import lowest, public, stated
 from stackplan.language.lint._wanted import Wanted
+from stackplan.model.pep440 import Version
+
+_BUILDS = {"package": ("local", "absent"), "torch": ("cuda", "arch")}
+"""What tells one build from another beside the version, by kind."""
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.installing:
         if step.step.always or "create" in step.arguments:
             continue
-        aimed = [it for it in step.wanted if it.pin is not None or step.upgrades(it.name)]
-        if aimed and step.postconditions and all(_name_alone(step, it) for it in range(len(step.postconditions))):
-            summary = f"the postcondition holds with any {aimed[0].name} that is installed: {_instead(aimed[0])}"
-            remedy = f"state its version: `package: {{name: {aimed[0].name}, version: …}}`"
+        aimed = _aimed(step)
+        if aimed and step.postconditions and all(_older_will_do(it, aimed) for it in step.postconditions):
+            summary, named = _summary(step, aimed)
+            remedy = f"state its version: `package: {{name: {named}, version: …}}`"
             yield Finding(summary, step.postconditions[0].at, remedy, step.id)
 
 
-def _name_alone(step: Looked, number: int) -> bool:
-    it = step.postconditions[number]
+def _aimed(step: Looked) -> dict[str, Wanted]:
+    """Return what a step wants of a version, by name.
+
+    A range beside a name that takes anything is a mere bound: that step is there to bring what is missing.
+    """
+    ranges = all(_floor(it) is not None for it in step.wanted)
+    return {it.name: it for it in step.wanted if it.pin is not None or ranges or step.upgrades(it.name)}
+
+
+def _floor(it: Wanted) -> Version | None:
+    """Return the version that a requirement wants at least; None where it takes any."""
+    return public(it.pin) if it.pin is not None else lowest(it.specifier)
+
+
+def _older_will_do(it: Statement, aimed: dict[str, Wanted]) -> bool:
+    """Return whether a condition may hold before the step: by its name alone, or by a version below the wanted one."""
     if it.kind == "python_import":
         return True
-    stated = {"version", "local", "absent"} & it.arguments.values.keys()
-    return it.kind == "package" and not stated
+    if it.kind not in _BUILDS or any(name in it.arguments for name in _BUILDS[it.kind]):
+        return False
+    if "version" not in it.arguments:
+        return it.kind == "package" or "torch" in aimed
+    return not it.negated and _admits_older(it, aimed)
+
+
+def _admits_older(it: Statement, aimed: dict[str, Wanted]) -> bool:
+    wanted, text = aimed.get(_name(it)), it.text("version")
+    floor = None if wanted is None else _floor(wanted)
+    specifier = None if text is None else stated(text)
+    if floor is None or specifier is None:
+        return False
+    lower = lowest(specifier)
+    # Builds of two nights are of one version here.
+    return lower is None or Version(lower.base_version) < Version(floor.base_version)
+
+
+def _name(it: Statement) -> str:
+    return "torch" if it.kind == "torch" else canonicalize_name(it.text("name") or "")
+
+
+def _summary(step: Looked, aimed: dict[str, Wanted]) -> tuple[str, str]:
+    """Return what is wrong in words, and the name of the package that they are about."""
+    versioned = [it for it in step.postconditions if "version" in it.arguments]
+    if versioned:
+        it = aimed[_name(versioned[0])]
+        version = versioned[0].text("version")
+        return f"the postcondition holds with any {it.name} that is `{version}`: {_instead(it)}", it.name
+    it = next(iter(aimed.values()))
+    return f"the postcondition holds with any {it.name} that is installed: {_instead(it)}", it.name
 
 
 def _instead(it: Wanted) -> str:
@@ -34,7 +84,8 @@ RULE = warning(
     "SP132",
     "a version is to be installed, and any version satisfies the postconditions",
     "A step whose postconditions hold already is satisfied and does not run. `package: {name: sglang}` holds with "
-    "every sglang, so a node with an old one keeps it, and the run is green. State the version, the label or the "
+    "every sglang, so a node with an old one keeps it, and the run is green; so does `version: '>=0.4'` where 0.5.16 "
+    "is installed. State the version, the label or the "
     "CUDA release that the step is there for.",
     check,
 )

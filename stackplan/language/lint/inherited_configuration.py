@@ -6,6 +6,8 @@ from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 
 _VARIABLES = ("UV_INDEX", "UV_EXTRA_INDEX", "UV_DEFAULT_INDEX", "PIP_INDEX", "PIP_EXTRA_INDEX")
+_BESIDE = {"uv": ("UV_EXTRA_INDEX_URL", "UV_INDEX"), "pip": ("PIP_EXTRA_INDEX_URL",)}
+"""What adds an index to the usual one, by the installer that reads it."""
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -18,6 +20,9 @@ def check(subject: Subject) -> Iterator[Finding]:
             if name.startswith(_VARIABLES) and "index_url" in step.arguments:
                 summary = f"{name} goes before `index_url`: packages come from there first"
                 yield Finding(summary, at, "write it as `index_url` or `extra_index_urls`", step.id)
+            elif name in _BESIDE["pip" if step.arguments.values.get("installer") == "pip" else "uv"]:
+                summary = f"{name} adds an index that nothing in the step's arguments tells of"
+                yield Finding(summary, at, "write it as `extra_index_urls`, or as `index_url`", step.id)
 
 
 RULE = warning(

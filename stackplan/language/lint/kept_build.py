@@ -18,7 +18,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _kept(call: Installation, it: Wanted) -> bool:
     if it.pin is not None or it.url is not None or call.upgrades(it.name) or call.reinstalls(it.name):
         return False
-    return call.source(it.name) is not None or (bool(call.indexes) and it.name in LABELLED)
+    return call.source(it.name) is not None or (it.name in LABELLED and bool(call.indexes or call.backend))
 
 
 def _summary(call: Installation, kept: list[Wanted]) -> str:
@@ -28,7 +28,7 @@ def _summary(call: Installation, kept: list[Wanted]) -> str:
 
 def _remedy(step: Looked, call: Installation, it: Wanted) -> str:
     upgrade = "`upgrade: true` to the step" if step.installs else "`--upgrade`"
-    return f"add {upgrade}, or pin the build: `{it.name}==VERSION+{call.source(it.name) or 'cu130'}`"
+    return f"add {upgrade}, or pin the build: `{it.name}==VERSION+{call.source(it.name) or call.backend or 'cu130'}`"
 
 
 RULE = error(

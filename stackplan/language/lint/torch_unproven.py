@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from stackplan.language.lint._environment import last_looks, torch_steps
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 
@@ -9,16 +10,18 @@ _LOADING = frozenset({"kernel_launch", "cuda_coherent", "python_import", "python
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    step = subject.torch_step
-    if step is None or "create" in step.arguments:
+    changed = torch_steps(subject)
+    if not changed:
         return
-    later = (it for it in subject.steps if it.number >= step.number)
-    if not any(it.kind in _LOADING for other in later for it in other.postconditions):
-        summary = "torch changes, and no postcondition loads what was compiled for the torch that is replaced"
-        remedy = (
-            "state `kernel_launch` and `cuda_coherent` behind the last step, or `python_import` of what needs torch"
-        )
-        yield Finding(summary, step.step.action.at, remedy, step.id)
+    loading = [(step.number, it) for step in subject.steps for it in step.postconditions if it.kind in _LOADING]
+    last = last_looks(changed, loading)
+    for environment, step in changed.items():
+        if "create" not in step.arguments and last[environment] < step.number:
+            summary = "torch changes, and no postcondition loads what was compiled for the torch that is replaced"
+            remedy = (
+                "state `kernel_launch` and `cuda_coherent` behind the last step, or `python_import` of what needs torch"
+            )
+            yield Finding(summary, step.step.action.at, remedy, step.id)
 
 
 RULE = warning(
@@ -27,6 +30,6 @@ RULE = warning(
     "flash-attn, xformers, kernels and everything else that was compiled for one torch stays installed, satisfies "
     "every requirement, and ends with `undefined symbol` or `no kernel image is available` at first use. Versions "
     "prove nothing here. `cuda_coherent` reads the libraries that each file needs, `python_import` loads modules in "
-    "a fresh interpreter, `kernel_launch` computes something on each GPU.",
+    "a fresh interpreter, `kernel_launch` computes something on each GPU. Each environment needs a look of its own.",
     check,
 )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._subject import Looked, Statement, Subject
+from stackplan.language.lint._version_bounds import has_upper_bound
 from stackplan.language.lint._wanted import LABELLED
 
 
@@ -26,15 +27,24 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _noticed(subject: Subject, step: Looked, name: str) -> bool:
     if {"same_build", "cuda_coherent"} & subject.condition_kinds:
         return True
+    # An index of one build bounds that at least.
+    known = step.own.source(name) is not None
     for it in step.postconditions:
-        if it.kind == "torch" and name == "torch" and ("cuda" in it.arguments or "version" in it.arguments):
+        if it.kind == "torch" and name == "torch" and _tells(it, "cuda", known):
             return True
         if it.kind == "torch" and name != "torch" and "torch" in step.names:
             return True
-        told = "version" in it.arguments or "local" in it.arguments
-        if it.kind == "package" and it.text("name") == name and told:
+        if it.kind == "package" and it.text("name") == name and _tells(it, "local", known):
             return True
     return False
+
+
+def _tells(it: Statement, build: str, known: bool) -> bool:
+    """Return whether a condition states the build, or a version that an upgrade can miss."""
+    if build in it.arguments:
+        return True
+    version = it.text("version")
+    return "version" in it.arguments and (known or version is None or has_upper_bound(version))
 
 
 RULE = warning(
@@ -42,6 +52,6 @@ RULE = warning(
     "an upgrade without an upper bound, and nothing that would notice how far it went",
     "`uv pip install torch --upgrade` from the public index brought torch 2.15.0, built for CUDA 13.2, where 13.0 was "
     "wanted; a bare upgrade goes beyond what the application supports. Pin the version or bound it, or state in a "
-    "postcondition which CUDA, version or label has to come out.",
+    "postcondition which CUDA, version or label has to come out; `>=` states none.",
     check,
 )
