@@ -4,38 +4,21 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._shell import Command
+from stackplan.language.lint._simulation import APT, simulates
 from stackplan.language.lint._subject import Looked
 from stackplan.language.lint._wanted import texts
 from stackplan.model.location import Location
 
-PROGRAMS = frozenset({"apt", "apt-get", "aptitude", "nala"})
+__all__ = ["asked_of_apt", "simulates", "verb"]
+
 _VALUES = re.compile(r"-[a-zA-Z]*[otc]|--option|--target-release|--default-release|--config-file|--host-architecture")
-_ONLY_LOOKING = re.compile(r"-[a-zA-Z]*[sd][a-zA-Z]*")
-_ONLY_LOOKING_LONG = (
-    "--simulate",
-    "--dry-run",
-    "--just-print",
-    "--recon",
-    "--no-act",
-    "--download-only",
-    "--print-uris",
-)
 
 
 def verb(command: Command) -> str | None:
-    """Return what apt is told to do: install, upgrade, …; None of another program, or when it is only to look."""
-    if command.program not in PROGRAMS or simulates(command):
+    """Return what apt is told to do on the node: install, upgrade, …; None of another program, or of a simulation."""
+    if command.program not in APT or command.elsewhere or simulates(command):
         return None
     return next(iter(_plain(command)), None)
-
-
-def simulates(command: Command) -> bool:
-    """Return whether apt is told to change nothing: a simulation, or a download for later."""
-    if command.program not in PROGRAMS:
-        return False
-    return command.has(*_ONLY_LOOKING_LONG) or any(
-        _ONLY_LOOKING.fullmatch(word) for word in command.words[1:] if not word.startswith(("-o", "-t", "-c"))
-    )
 
 
 def _plain(command: Command) -> Iterator[str]:

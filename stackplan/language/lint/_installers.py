@@ -3,6 +3,7 @@
 import re
 
 from stackplan.language.lint._shell import Command
+from stackplan.language.lint._simulation import simulates
 
 PIP = frozenset({"pip", "pip3"})
 _VERBS = frozenset({"install", "uninstall", "sync"})
@@ -17,8 +18,12 @@ _SYSTEM = ("apt", "apt-get", "aptitude", "nala", "dnf", "yum", "zypper")
 def verb(command: Command) -> str | None:
     """Return what an installer of Python packages is told to do: install, uninstall, sync; None of anything else.
 
-    What an option has only tell (`--dry-run`) is nothing that is done.
+    What an option has only tell (`--dry-run`) is nothing that is done, nor is what is done to another root.
     """
+    return None if command.elsewhere else _told(command)
+
+
+def _told(command: Command) -> str | None:
     name, words = _named(command)
     if command.has("--dry-run", "--help") or name is None:
         return None
@@ -53,6 +58,6 @@ def _named(command: Command) -> tuple[str | None, list[str]]:
 
 
 def installs(command: Command) -> bool:
-    """Return whether a command installs packages, of Python or of the system."""
-    system = command.program in _SYSTEM and "install" in command.words
-    return system or verb(command) in ("install", "sync", "add")
+    """Return whether a command installs packages, of Python or of the system, wherever that is."""
+    system = command.program in _SYSTEM and "install" in command.words and not simulates(command)
+    return system or _told(command) in ("install", "sync", "add")

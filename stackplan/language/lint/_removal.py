@@ -12,12 +12,15 @@ _QUOTED = re.compile(r"['\"](/[^'\"]*)['\"]")
 
 
 def removed(pipeline: Pipeline, folder: str = "") -> list[tuple[Command, str]]:
-    """Return the paths that the commands of a pipeline take away, each with its command; `folder` is where they run."""
+    """Return the paths that the commands of a pipeline take away, each with its command; `folder` is where they run.
+
+    What is removed from another root than the node's is passed over.
+    """
     found: list[tuple[Command, str]] = []
     before: Part | None = None
     for part in pipeline.parts:
         for command in surface(part):
-            words = list(_paths(command))
+            words = [] if command.elsewhere else list(_paths(command))
             if command.program in _REMOVING and "xargs" in command.wrappers and before is not None:
                 # What is removed are the lines that come through the pipe.
                 words += [

@@ -67,10 +67,11 @@ def _block_of(it: Handed, command: Command, values: dict[str, str]) -> Block:
     """Return the commands of a text that a command hands on; their places are the command's where no other is known."""
     depth, user = command.depth + 1, it.user or command.user
     if it.words:
-        inner = replace(Command(it.words, command.start, depth=depth, pipefail=False, errexit=False), user=user)
+        inner = Command(it.words, command.start, depth=depth, pipefail=False, errexit=False, user=user)
+        inner = replace(inner, elsewhere=command.elsewhere)
         return Block((Chain((Pipeline((_with_handed(unwrapped(inner), values),)),), (), ""),))
     base = command.start if it.at is None else it.at
-    reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, fixed=it.at is None, user=user)
+    reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, it.at is None, user, command.elsewhere)
     reader.values = dict(values)
     return reader.read()
 
@@ -91,6 +92,7 @@ class _Reader(Scanner):
     errexit: bool
     fixed: bool = False
     user: str | None = None
+    elsewhere: bool = False
     values: dict[str, str] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     forwarding: set[str] = field(default_factory=set)
@@ -386,6 +388,7 @@ class _Reader(Scanner):
                 depth=self.depth,
                 redirections=tuple(redirections or ()),
                 user=self.user,
+                elsewhere=self.elsewhere,
                 stdin=stdin,
                 inner=tuple(inner or ()),
             )
@@ -536,7 +539,14 @@ class _Reader(Scanner):
                         within = self.text[start + 1 : end - 1]
                         base = self.base if self.fixed else self.base + start + 1
                         reader = _Reader(
-                            within, base, self.depth + 1, self.pipefail, self.errexit, self.fixed, self.user
+                            within,
+                            base,
+                            self.depth + 1,
+                            self.pipefail,
+                            self.errexit,
+                            self.fixed,
+                            self.user,
+                            self.elsewhere,
                         )
                         reader.values = dict(self.values)
                         inner.append(replace(reader.read(), substituted=True))

@@ -88,20 +88,22 @@ def unwrapped(command: Command) -> Command:
         return command
     words = list(command.words)
     assignments, wrappers, user = list(command.assignments), list(command.wrappers), command.user
-    given = list(command.given)
+    given, elsewhere = list(command.given), command.elsewhere
     while words:
         name = words[0].rpartition("/")[2]
         if ASSIGNMENT.match(words[0]):
             assignments.append(words.pop(0))
         elif name in _WRAPPERS and (rest := _behind(name, words)) is not None:
+            own = words[1 : len(words) - len(rest)]
             if name in _USERS:
-                user = _user(words[1 : len(words) - len(rest)], _USERS[name]) or user or _default_user(name)
+                user = _user(own, _USERS[name]) or user or _default_user(name)
+            elsewhere = elsewhere or _changes_root(name, own)
             wrappers.append(name)
-            given += words[1 : len(words) - len(rest)]
+            given += own
             words = rest
         else:
             break
-    told = replace(command, words=tuple(words), assignments=tuple(assignments), user=user)
+    told = replace(command, words=tuple(words), assignments=tuple(assignments), user=user, elsewhere=elsewhere)
     return replace(told, wrappers=tuple(wrappers), given=tuple(given))
 
 
@@ -137,6 +139,13 @@ def _starts_another(name: str, given: list[str]) -> bool:
         return not {"-v", "-V"} & set(given)
     # `runuser - ops -c TEXT` is su under another name.
     return name != "runuser" or any(it.startswith(("-u", "--user")) for it in given)
+
+
+def _changes_root(name: str, own: list[str]) -> bool:
+    """Return whether a wrapper with these words runs what follows in another root than the node's."""
+    if name == "chroot":
+        return own[-1:] not in (["/"], ["/proc/1/root"])
+    return name == "sudo" and any(word == "-R" or word.startswith("--chroot") for word in own)
 
 
 def _default_user(name: str) -> str | None:

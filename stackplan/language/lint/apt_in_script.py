@@ -13,7 +13,8 @@ def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         for it in step.commands:
             done = verb(it)
-            if done in _CHANGING or it.starts("apt-mark", "hold") or it.starts("apt-mark", "unhold"):
+            marks = it.program == "apt-mark" and it.plain[:1] in (("hold",), ("unhold",)) and not it.elsewhere
+            if done in _CHANGING or marks:
                 what = f"{it.program} {done or 'hold'}"
                 summary = f"`{what}` in a script may wait for an answer or a lock, and predicts nothing"
                 yield Finding(summary, step.command_at(it), "write it as a step `apt_packages`", step.id)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._subject import Looked, Statement, Subject
 
 _VERBS = frozenset({
     "start", "stop", "restart", "reload", "try-restart", "condrestart", "reload-or-restart", "reload-or-try-restart",
@@ -24,13 +24,11 @@ def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         for it in step.commands:
             done = _verb(it)
-            if done is None or not {"--user", "--help"}.isdisjoint(it.words):
+            if done is None or it.elsewhere or not {"--user", "--help"}.isdisjoint(it.words):
                 continue
             if done == "daemon-reload":
-                if all(_verb(other) == done for other in step.commands):
-                    continue
-                summary = "`daemon-reload` takes the GPUs away from running containers"
-                yield Finding(summary, step.command_at(it), "drain the node in a step before", step.id)
+                if found := _of_reload(step):
+                    yield Finding(found[0], step.command_at(it), found[1], step.id)
             elif done == "kill":
                 if not any(_MILD.search(word) for word in it.words):
                     summary = (
@@ -40,6 +38,23 @@ def check(subject: Subject) -> Iterator[Finding]:
             elif done in _VERBS or (done in _WITH_NOW and "--now" in it.words):
                 summary = f"`{it.program} {done}` ends with 0 before the state is proven, and is hidden in this script"
                 yield Finding(summary, step.command_at(it), "write it as a step `service`", step.id)
+
+
+def _of_reload(step: Looked) -> tuple[str, str] | None:
+    """Return what is wrong with a daemon-reload and its remedy; None in a step of its own that proves it of a unit."""
+    if any(_verb(other) != "daemon-reload" for other in step.commands):
+        return "`daemon-reload` takes the GPUs away from running containers", "drain the node in a step before"
+    if any(it.kind == "service" or (it.kind == "command" and _asks_manager(it)) for it in step.postconditions):
+        return None
+    return (
+        "no postcondition tells whether systemd has read the unit anew, so the step is done before it has begun",
+        'state it: `command: {run: "systemctl show -p NeedDaemonReload --value UNIT", stdout: "no"}`',
+    )
+
+
+def _asks_manager(it: Statement) -> bool:
+    told = " ".join(str(it.arguments.values.get(name, "")) for name in ("run", "argv"))
+    return "systemctl" in told or "NeedDaemonReload" in told
 
 
 def _verb(it: Command) -> str | None:
@@ -69,7 +84,7 @@ RULE = warning(
     "systemctl is content when the program was started; one that dies of its configuration a moment later is not "
     "noticed. The action `service` reads the unit's own state and waits. `daemon-reload` makes running containers "
     "lose their GPUs (`Failed to initialize NVML: Unknown Error`) while the host looks healthy. Units of a user "
-    "(`--user`) are not meant, nor is a `daemon-reload` in a step of its own, `enable` or `mask` without `--now`, or "
-    "a signal such as HUP.",
+    "(`--user`) are not meant, nor is a `daemon-reload` in a step of its own that proves it of a unit "
+    "(`NeedDaemonReload`, or a condition `service`), `enable` or `mask` without `--now`, or a signal such as HUP.",
     check,
 )

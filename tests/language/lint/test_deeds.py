@@ -25,6 +25,74 @@ SCRIPTS = {
             "apt-get install -s cuda",
             "apt-mark hold cuda",
             "dnf remove cuda",
+            "dnf install --assumeno cuda",
+            "dnf --downloadonly -y install cuda",
+            "zypper install --dry-run cuda",
+            "zypper -n in -D cuda",
+            "zypper install --download-only cuda",
+            "yum install --assumeno cuda",
+            "chroot /srv/rootfs apt-get install -y cuda",
+            "chroot /srv/rootfs dnf install -y cuda",
+        ],
+    ),
+    "SP133": (
+        [
+            "nvidia-smi | grep -q 'CUDA Version: 13'",
+            "V=$(nvidia-smi | sed -n 's/.*CUDA Version: //p')\ntest -n $V",
+            "if nvidia-smi | grep -q 'CUDA Version: 13'; then /opt/x; fi",
+            "nvidia-smi | grep 'CUDA Version: 13' >> /srv/report && touch /x",
+            "nvidia-smi | grep 'CUDA Version' > /srv/cuda\nread -r v < /srv/cuda\n/opt/x $v",
+            'nvidia-smi | grep CUDA > /srv/cuda\n/opt/x "$(cat /srv/cuda)"',
+            'release() { echo "$(nvidia-smi | grep CUDA)"; }\n/opt/x "$(release)"',
+            '/opt/x "$(nvidia-smi | grep CUDA)"',
+            'echo "$(nvidia-smi | grep CUDA)" | grep -q 13',
+            "nvidia-smi | (grep -q CUDA)",
+            "! nvidia-smi | grep 'CUDA Version: 12' >> /srv/report",
+            "bash -c 'nvidia-smi | grep -q CUDA'",
+        ],
+        [
+            "nvidia-smi | sed -n 's/.*CUDA Version: /max cuda /p' >> /srv/report",
+            "cd /srv && nvidia-smi -q | grep 'Driver Version' >> report",
+            "rm -f /srv/report\nnvidia-smi | grep CUDA | tr -s ' ' > /srv/report\nchmod 644 /srv/report",
+            "nvidia-smi | grep CUDA | tee -a /srv/report",
+            "{ date; nvidia-smi | grep CUDA; } >> /srv/report",
+            "nvidia-smi | grep CUDA >> /srv/report || true",
+            'echo "max cuda: $(nvidia-smi | grep CUDA)" >> /srv/report',
+            'logger -t upgrade "$(nvidia-smi | grep CUDA)"',
+            "if test -w /srv; then nvidia-smi | grep CUDA > /srv/report; fi",
+            "nvidia-smi",
+        ],
+    ),
+    "SP167": (
+        [
+            "unattended-upgrade -v",
+            "unattended-upgrades -d",
+            "do-release-upgrade -f DistUpgradeViewNonInteractive",
+            "apt-get -y -o Dpkg::Options::=--force-confold dist-upgrade",
+            "apt-get -y -t stable upgrade",
+            "apt -y full-upgrade",
+            "aptitude -y safe-upgrade",
+            "chroot / apt-get -y upgrade",
+            "apt-get -o APT::Get::Simulate=0 upgrade",
+        ],
+        [
+            "unattended-upgrade --dry-run",
+            "unattended-upgrades -d --dry-run",
+            "unattended-upgrade --download-only",
+            "do-release-upgrade -c",
+            "do-release-upgrade --check-dist-upgrade-only",
+            "apt-get -s upgrade",
+            "apt-get -qqs dist-upgrade",
+            "apt-get --simulate dist-upgrade",
+            "apt-get -o APT::Get::Simulate=true upgrade",
+            "apt-get --download-only -y upgrade",
+            "nala upgrade --simulate",
+            "chroot /srv/rootfs apt-get -y dist-upgrade",
+            "sudo --chroot=/srv/rootfs apt-get -y dist-upgrade",
+            "chroot --userspec=root /srv/rootfs unattended-upgrade",
+            "chroot /srv/rootfs /bin/sh -c 'apt-get update && apt-get -y upgrade'",
+            "chroot /srv/rootfs bash <<EOF\napt-get -y upgrade\nEOF",
+            "chroot /srv/rootfs env A=1 sh -c 'x=`apt-get -y upgrade`'",
         ],
     ),
     "SP171": (
@@ -86,6 +154,8 @@ SCRIPTS = {
             "systemctl is-enabled restart",
             "/etc/init.d/x status",
             "systemctl --user daemon-reload",
+            "chroot /srv/rootfs systemctl restart x",
+            "chroot /srv/rootfs service x restart",
             "journalctl -u restart",
         ],
     ),
@@ -285,3 +355,45 @@ def test_the_meta_package_by_any_name_that_apt_takes(spelled, package):
     assert spelled.packages(
         [package, "cuda-toolkit-13-0", "cuda-drivers", "cuda-keyring", "cuda-compat-13-0"], "SP150"
     ) == [package]
+
+
+ELSEWHERE = {
+    "SP163": "~/e/bin/pip install x",
+    "SP164": "/home/ops/e/bin/pip install x",
+    "SP165": "pip install --break-system-packages x",
+    "SP166": "apt-get install -y hwloc",
+    "SP167": "apt-get -y upgrade",
+    "SP168": "rm -f /var/lib/dpkg/lock",
+    "SP172": "systemctl restart x",
+    "SP178": "rm -rf /usr/lib/python3/dist-packages/torch",
+}
+
+
+@pytest.mark.parametrize("code", ELSEWHERE)
+def test_what_an_image_is_told_is_nothing_that_is_done_to_the_node(spelled, code):
+    deed = ELSEWHERE[code] if code != "SP164" else f"sudo {ELSEWHERE[code]}"
+    there = [f"chroot /srv/rootfs {deed}", f"chroot /srv/rootfs bash -c '{deed}'", f"sudo chroot /srv/rootfs {deed}"]
+    assert spelled.scripts([deed, *there], code) == [deed]
+
+
+def test_a_failure_in_an_image_is_a_failure_still(codes_of_script):
+    assert codes_of_script("chroot /srv/rootfs pip install x==1+cu130 || chroot /srv/rootfs pip install x") == ["SP161"]
+    assert codes_of_script("chroot /srv/rootfs /opt/x || true") == ["SP160"]
+    assert codes_of_script("dnf install -y --assumeno a || dnf install -y a") == []
+
+
+@pytest.mark.parametrize(
+    ("postcondition", "found"),
+    [
+        ("command: {run: systemctl show x -p NeedDaemonReload --value, stdout: 'no'}", []),
+        ("command: {argv: [systemctl, is-active, x]}", []),
+        ("service: {name: x}", []),
+        ("not: {service: {name: x}}", []),
+        ("http: {url: 'http://localhost:30000/health'}", ["SP172"]),
+        ("file: {path: /etc/systemd/system/x.service}", ["SP172"]),
+        ("command: {run: test -e /etc/systemd/system/x.service}", ["SP172"]),
+    ],
+)
+def test_a_daemon_reload_alone_has_to_be_proven(codes, postcondition, found):
+    steps = "  - id: one\n    run: {argv: [systemctl, daemon-reload]}\n    postconditions:\n"
+    assert codes(f"{steps}      - {postcondition}\n") == found
