@@ -18,7 +18,7 @@ _UNREAD = re.compile(r"Could not fetch URL|Retrying \(Retry\(total=0|- skipping$
 
 def half_installed(failure: Failure) -> Diagnosis | None:
     """SP203: metadata is there and files are not, so the installer believes that there is nothing to do."""
-    kinds = ("missing-file", "wrong-size")
+    kinds = ("missing-file", "no-plain-file", "wrong-size")
     names = tuple(dict.fromkeys(name for kind, name in failure.findings if kind in kinds))
     if not names or failure.wishes.reinstall.everything or all(failure.wishes.reinstall.covers(name) for name in names):
         return None

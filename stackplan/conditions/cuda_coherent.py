@@ -43,6 +43,8 @@ class CudaCoherent(ConditionKind):
     `cuda` in `torch/version.py`. A local label comes last: it is believed by nobody, so a label that no file bears out
     leaves the verdict unknown, and one that files contradict counts for nothing.
 
+    A library that is cut short or damaged, or a pipe in its place, leaves it unknown, and is named.
+
     Where nothing tells a CUDA, as in an empty environment or beside a torch without CUDA, it is unknown without `cuda`
     and not held with it.
 

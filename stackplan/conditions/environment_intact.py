@@ -18,6 +18,7 @@ from stackplan.model.verdict import Verdict, held, not_held, unknown
 # What the walk finds, most telling first, in words for people: one of them, and several.
 _WORDS = {
     "missing-file": ("file missing", "files missing"),
+    "no-plain-file": ("path with something else than a file", "paths with something else than files"),
     "wrong-size": ("file of another size than recorded", "files of another size than recorded"),
     "two-owners": ("file written by two distributions", "files written by two distributions"),
     "two-versions": ("distribution installed twice", "distributions installed twice"),
@@ -33,9 +34,9 @@ class EnvironmentIntact(ConditionKind):
     """The environment is whole: every recorded file is there in its size, each has one owner, nothing is left over.
 
     Rests on a walk over every RECORD on disk. It catches what installers pass over: a disk that filled up during an
-    upgrade, a removal that took another wheel's files along, two dist-infos of one name, `~name` folders. Contents are
-    not hashed, and compiled `__pycache__` files are not looked at. What wheels strew beside their packages (a `tests`
-    folder, a README, a `setup.py`) may have several owners: nothing imports it.
+    upgrade, a removal that took another wheel's files along, a folder or a pipe in place of a file, two dist-infos of
+    one name, `~name` folders. Contents are not hashed, and compiled `__pycache__` files are not looked at. What wheels
+    strew beside their packages (a `tests` folder, a README, a `setup.py`) may have several owners: nothing imports it.
     """
 
     foreseeable: ClassVar[bool] = True

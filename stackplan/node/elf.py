@@ -2,7 +2,7 @@
 
 A library of a gigabyte costs a few small reads: the file header, the program headers, the dynamic section, and a name
 at a time of its strings. Nothing here trusts a count or an offset: what leads out of the file, or is larger than any
-linker makes it, is `NotElf`.
+linker makes it, is `Damaged`.
 
     DT_NEEDED 1 · DT_STRTAB 5 · DT_STRSZ 10 · DT_SONAME 14 · DT_RPATH 15 · DT_RUNPATH 29     (System V gABI, chapter 5)
 """
@@ -19,6 +19,7 @@ MOST_ENTRIES = 8192
 LONGEST_NAME = 16384
 WINDOW = 4096
 _LOAD, _DYNAMIC = 1, 2
+_MAGIC = b"\x7fELF"
 _END, _NEEDED, _STRTAB, _STRSZ, _SONAME, _RPATH, _RUNPATH = 0, 1, 5, 10, 14, 15, 29
 
 
@@ -28,6 +29,10 @@ class NotElf(Exception):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class Damaged(NotElf):
+    """The file was to be an ELF file, as its first bytes or the lack of any say, and no loader would take it."""
 
 
 class Elf:
@@ -67,12 +72,15 @@ def from_plain(value: Any) -> Elf | None:
 
 
 def read(path: str) -> Elf:
-    """Return what the file at `path` states. Raise NotElf, or OSError where it cannot be read."""
+    """Return what the file at `path` states. Raise NotElf (Damaged for a broken one), or OSError for an unreadable one.
+
+    A linker script, a text, or a library of another system is NotElf: it is what its makers wrote.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise NotElf("not a plain file")
+            raise Damaged("not a plain file")
         return _File(descriptor, status.st_size).elf()
     finally:
         os.close(descriptor)
@@ -85,11 +93,15 @@ class _File:
         self._descriptor = descriptor
         self._size = size
         self._window, self._window_at = b"", 0
-        identity = self._bytes(0, 16)
-        if identity[:4] != b"\x7fELF":
+        magic = os.pread(descriptor, 4, 0)
+        # Zeros are what a crash leaves of a file whose content had not reached the disk.
+        if magic.strip(b"\0") and not _MAGIC.startswith(magic):
             raise NotElf("not an ELF file")
+        identity = self._bytes(0, 16)
+        if magic != _MAGIC:
+            raise Damaged("it begins with zeros")
         if identity[4] not in (1, 2) or identity[5] not in (1, 2):
-            raise NotElf("an ELF file of no known class or byte order")
+            raise Damaged("an ELF file of no known class or byte order")
         self._wide = identity[4] == 2
         self._order = "<" if identity[5] == 1 else ">"
         self._identity = identity
@@ -97,9 +109,13 @@ class _File:
     def elf(self) -> Elf:
         kind, machine = self._unpack("HH", 16)
         name = f"{self._identity[4]}.{self._identity[5]}.{machine}"
-        if kind not in (2, 3):
+        if kind in (1, 4):
             raise NotElf("an ELF file, but no library and no program")
+        if kind not in (2, 3):
+            raise Damaged("an ELF file of no known kind")
         segments = self._segments()
+        if any(kind == _LOAD and at + length > self._size for kind, at, _, length in segments):
+            raise Damaged("it is cut short")
         dynamic = next((it for it in segments if it[0] == _DYNAMIC), None)
         if dynamic is None:
             return Elf(name, None, [], [], before_environment=False)
@@ -119,7 +135,7 @@ class _File:
         size, count = self._unpack("HH", 54 if self._wide else 42)
         form, least = ("IIQQQQ", 56) if self._wide else ("IIIII", 32)
         if count > MOST_SEGMENTS or (count and size < least):
-            raise NotElf("its program headers make no sense")
+            raise Damaged("its program headers make no sense")
         raw = self._bytes(at, size * count)
         found = []
         for index in range(count):
@@ -132,7 +148,7 @@ class _File:
     def _entries(self, at: int, size: int) -> list[tuple[int, int]]:
         form = struct.Struct(self._order + ("qQ" if self._wide else "iI"))
         if size > MOST_ENTRIES * form.size:
-            raise NotElf("its dynamic section is larger than any linker makes it")
+            raise Damaged("its dynamic section is larger than any linker makes it")
         raw = self._bytes(at, size - size % form.size)
         found = []
         for tag, value in form.iter_unpack(raw):
@@ -153,7 +169,7 @@ class _File:
 
         def name(offset: int) -> str:
             if at is None or offset >= size:
-                raise NotElf("a name in its dynamic section lies outside its strings")
+                raise Damaged("a name in its dynamic section lies outside its strings")
             length = 256
             while True:
                 wanted = min(length, size - offset)
@@ -162,7 +178,7 @@ class _File:
                 if end >= 0:
                     return raw[:end].decode("utf-8", "replace")
                 if wanted < length or length >= LONGEST_NAME:
-                    raise NotElf("a name in its dynamic section has no end")
+                    raise Damaged("a name in its dynamic section has no end")
                 length *= 8
 
         return name
@@ -173,7 +189,7 @@ class _File:
 
     def _bytes(self, at: int, size: int) -> bytes:
         if at < 0 or size < 0 or at + size > self._size:
-            raise NotElf("it is cut short")
+            raise Damaged("it is cut short")
         # What is asked for next mostly lies close by: linkers put the names of libraries side by side.
         begin = at - self._window_at
         if begin < 0 or begin + size > len(self._window):
@@ -181,5 +197,5 @@ class _File:
             self._window_at, begin = at, 0
         raw = self._window[begin : begin + size]
         if len(raw) != size:
-            raise NotElf("it is cut short")
+            raise Damaged("it is cut short")
         return raw

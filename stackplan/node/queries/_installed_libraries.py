@@ -10,6 +10,7 @@ import csv
 import hashlib
 import os
 import re
+import stat
 from typing import Any, Iterator
 
 from stackplan.node import elf
@@ -93,26 +94,37 @@ class Libraries:
     def _row(self, library: Library, before: _library_store.Rows) -> list[Any] | None:
         """Set what a library states; return the row that keeps it, None for a file that could not be looked at."""
         try:
-            status = os.stat(library.path)
+            return _stated(library, before)
         except (FileNotFoundError, NotADirectoryError):
             del self.by_path[library.path]
-            return None
         except OSError as error:
             self.unreadable.append(shown(f"{library.recorded}: {error.strerror}"))
-            return None
-        row = before.get(library.recorded)
-        if row is not None and row[:2] == [status.st_size, status.st_mtime_ns]:
-            library.elf = elf.from_plain(row[2])
-            if library.elf is not None or row[2] is None:
-                return row
-        try:
-            library.elf = elf.read(library.path)
-        except elf.NotElf:
-            library.elf = None
-        except OSError as error:
-            self.unreadable.append(shown(f"{library.recorded}: {error.strerror}"))
-            return None
-        return [status.st_size, status.st_mtime_ns, None if library.elf is None else library.elf.plain()]
+        except elf.Damaged as damaged:
+            self.unreadable.append(shown(f"{library.recorded}: {damaged.why}"))
+        return None
+
+
+def _stated(library: Library, before: _library_store.Rows) -> list[Any] | None:
+    """Set what a library states and return the row that keeps it. Raise OSError, or Damaged for a broken file."""
+    status = os.stat(library.path)
+    # A device is not even opened.
+    if not stat.S_ISREG(status.st_mode):
+        raise elf.Damaged("not a plain file")
+    # An empty file that was packed so is a stand-in; any other one was not written to its end.
+    if not status.st_size and library.owner.recorded[library.recorded] == 0:
+        return None
+    row = before.get(library.recorded)
+    if row is not None and row[:2] == [status.st_size, status.st_mtime_ns]:
+        library.elf = elf.from_plain(row[2])
+        if library.elf is not None or row[2] is None:
+            return row
+    try:
+        library.elf = elf.read(library.path)
+    except elf.Damaged:
+        raise
+    except elf.NotElf:
+        library.elf = None
+    return [status.st_size, status.st_mtime_ns, None if library.elf is None else library.elf.plain()]
 
 
 def _installed(site_packages: str) -> Iterator[Installed]:

@@ -12,7 +12,7 @@ from typing import Any, Dict, List
 from stackplan.node.queries._store import Store
 
 STORE = Store("libraries", most=2000, largest=64 * 1024 * 1024)
-FORM = 1
+FORM = 2
 
 Rows = Dict[str, List[Any]]
 """By path as RECORD has it: size, modification time in nanoseconds, and `Elf.plain()`, or None for no ELF file."""

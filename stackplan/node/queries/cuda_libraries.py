@@ -13,7 +13,8 @@ library is `idle`: a library that only a program's own code could open (one of a
 profiler's). `missing` counts the files among `loaded` for which the loader finds the library nowhere, and nobody could
 have loaded it before: no library of the environment bears that name. `found` are the first few places where it is;
 outside of the environment links are followed, so that the file's name tells its release. `files` is how many libraries
-were looked at, `unseen` belongs to predictions: distributions whose files nobody has seen.
+were looked at, `unseen` belongs to predictions: distributions whose files nobody has seen. `unreadable` are libraries
+that are cut short or damaged, and what is no plain file; a linker script and another system's library are none of them.
 """
 
 from __future__ import annotations

@@ -3,16 +3,18 @@
 Asked with `{"venv": …}` or `{"python": …}`. The answer counts what was found by kind and shows the first of each:
     {"path": …, "exists": true, "environment": true, …, "distributions": 214, "files": 30112, "findings":
        {"missing-file": {"count": 2, "first": [{"distribution": "torch", "path": "torch/b.so", "detail": null}]}}}
-Kinds: missing-file, wrong-size (another size than RECORD says: a write that was cut short), two-owners (one path in two
-RECORDs with different hashes), two-versions (two dist-infos of one name), leftover (`~orch`, which an interrupted
-removal left), missing-metadata, missing-record, unreadable. Compiled `__pycache__` files come and go and are not looked
-at; the same small file in two wheels (`nvidia/__init__.py`) counts once. Contents are not hashed.
+Kinds: missing-file, no-plain-file (a folder, a pipe or a device in its place), wrong-size (another size than RECORD
+says: a write that was cut short), two-owners (one path in two RECORDs with different hashes), two-versions (two
+dist-infos of one name), leftover (`~orch`, which an interrupted removal left), missing-metadata, missing-record,
+unreadable. Compiled `__pycache__` files come and go and are not looked at; the same small file in two wheels
+(`nvidia/__init__.py`) counts once. Contents are not hashed.
 """
 
 from __future__ import annotations
 
 import csv
 import os
+import stat
 from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
@@ -126,7 +128,9 @@ class Walk:
         except OSError as error:
             self._found("unreadable", name, recorded, error.strerror)
         else:
-            if size.isdigit() and status.st_size != int(size):
+            if not stat.S_ISREG(status.st_mode):
+                self._found("no-plain-file", name, recorded)
+            elif size.isdigit() and status.st_size != int(size):
                 self._short.append((path, name, _shown(recorded), f"{status.st_size} bytes instead of {size}"))
 
     def _listed(self, folder: str, name: str) -> dict[str, os.DirEntry[str]] | None:

@@ -16,6 +16,7 @@ from stackplan.node.queries._installed_libraries import recorded_libraries
 from tests.node.elf_files import cache_file, elf_file
 
 RUNTIME_12 = ("nvidia-cuda-runtime-cu12", "12.8.90", {"nvidia/cuda_runtime/lib/libcudart.so.12": "libcudart.so.12"})
+RELOCATABLE = elf_file([])[:16] + b"\1\0" + elf_file([])[18:]
 RUNTIME_13 = ("nvidia-cuda-runtime", "13.0.96", {"nvidia/cu13/lib/libcudart.so.13": "libcudart.so.13"})
 
 
@@ -195,7 +196,7 @@ def test_a_file_that_was_written_over_is_read_again(wheel, ask, environment):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"\xff\xfe", b"[]", b'{"form": 1, "rows": 3}', b'{"form": 1, "rows": {"x": 3}}']
+    "damage", [b"", b"\xff\xfe", b"[]", b'{"form": 2, "rows": 3}', b'{"form": 2, "rows": {"x": 3}}']
 )
 def test_a_damaged_store_counts_as_none(wheel, ask, damage):
     wheel("sgl-kernel", "0.3.21", {"sgl_kernel/flash_ops.abi3.so": elf_file(["libnvrtc.so.12"])})
@@ -227,11 +228,52 @@ def test_what_is_no_library_tells_nothing(wheel, ask, environment):
     wheel(
         "odd",
         "1.0",
-        {"odd/script.so": b"INPUT(libcudart.so.12)", "odd/gone.so": b"\x7fELF", "odd/cut.so": b"\x7fELF\2\1"},
+        {
+            "odd/script.so": b"/* GNU ld script */\nGROUP ( libcudart.so.12 )\n",
+            "odd/stub.so": b"stub\n",
+            "odd/empty.so": b"",
+            "odd/mac.so": b"\xcf\xfa\xed\xfe\x0c\0\0\1",
+            "odd/windows.so": b"MZ\x90\0" + bytes(60),
+            "odd/object.so": RELOCATABLE,
+            "odd/gone.so": b"\x7fELF",
+        },
     )
     (environment.packages / "odd/gone.so").unlink()
     told = ask()
-    assert (told["distributions"], told["unreadable"], told["files"]) == ([], [], 2)
+    assert (told["distributions"], told["unreadable"], told["files"]) == ([], [], 6)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\x7fELF", "it is cut short"),
+        (elf_file(["libcudart.so.12"]) + bytes(99), None),
+        (elf_file(["libcudart.so.12"])[:-8], "it is cut short"),
+        (b"\x7fELF" + b"\xff" * 4096, "an ELF file of no known class or byte order"),
+        (elf_file([])[:56] + b"\xff\xff" + elf_file([])[58:], "its program headers make no sense"),
+        (bytes(4096), "it begins with zeros"),
+    ],
+)
+def test_a_broken_library_is_named_at_every_look(wheel, ask, content, why):
+    wheel("odd", "1.0", {"odd/_C.abi3.so": content})
+    expected = [] if why is None else [f"odd/_C.abi3.so: {why}"]
+    assert ask()["unreadable"] == expected
+    assert ask()["unreadable"] == expected
+
+
+def test_an_empty_library_that_was_not_packed_so_is_named(wheel, ask, environment):
+    wheel("odd", "1.0", {"odd/_C.abi3.so": elf_file([])})
+    environment.write("odd/_C.abi3.so", b"")
+    assert ask()["unreadable"] == ["odd/_C.abi3.so: it is cut short"]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_plain_file_is_named(wheel, ask, environment, make):
+    wheel("odd", "1.0", {"odd/_C.abi3.so": elf_file([])})
+    path = environment.packages / "odd/_C.abi3.so"
+    path.unlink()
+    make(path)
+    assert ask()["unreadable"] == ["odd/_C.abi3.so: not a plain file"]
 
 
 def test_what_cannot_be_looked_at_is_said(wheel, ask, environment, refuse):

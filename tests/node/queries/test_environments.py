@@ -226,6 +226,18 @@ def test_missing_short_and_shared_files_are_found(environment, context):
     }
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_stands_in_place_of_a_file_and_is_none_is_found(environment, context, make):
+    environment.install("torch", "2.10.0", {"torch/a.so": "", "torch/b.so": "x" * 90})
+    path = environment.packages / "torch/a.so"
+    path.unlink()
+    make(path)
+    findings = records.answer(environment.asked, context())["findings"]
+    assert {kind: [it["path"] for it in found["first"]] for kind, found in findings.items()} == {
+        "no-plain-file": ["torch/a.so"]
+    }
+
+
 def test_what_wheels_strew_beside_their_packages_may_have_two_owners_and_not_be_missing(environment, context):
     strewn = ("tests/__init__.py", "README.md", "build_backend.py", "setup.py")
     environment.install("left", "1.0", {**dict.fromkeys(strewn, "left"), "tests/only.py": ""})
