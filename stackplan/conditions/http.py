@@ -1,9 +1,11 @@
 """The kind `http`: what an address answers to the node."""
 
 import json
+import re
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal, DecimalException
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, matching, one_line, unanswered
@@ -16,6 +18,7 @@ from stackplan.model.secret import Secret, Text, Unread, passwords, reveal, show
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 LONGEST_S = 300.0
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,8 @@ class Http(ConditionKind):
 
     Asked with Python's standard library on the node, past the proxies of its environment, with the node's own trust in
     certificates. A redirect is not followed: 302 is the status, and where it leads is shown. `json` maps JSON pointers
-    (RFC 6901: `/models/0/id`; the empty pointer is the whole document) to matchers. A refused connection, a name that
+    (RFC 6901: `/models/0/id`; the empty pointer is the whole document) to matchers; of a number, every spelling equals
+    it (1, 1.0, 1e0). A refused connection, a name that
     does not exist, a certificate that is not trusted and no whole answer in time are facts: the condition does not
     hold. Unknown is what says nothing of the server: a resolver that does not answer, a body over 5 MB, JSON that is
     nested too deeply. A user and password in the address are sent, and shown nowhere.
@@ -103,14 +107,20 @@ class Http(ConditionKind):
         if self.json and told["json_fault"] is not None:
             observed = one_line(str(told["json_fault"]))
             return (not_held(f"JSON of {self.shown}", expected=wanted, observed=observed),)
-        return tuple(self._of_value(pointer, matcher, values) for pointer, matcher in self.json)
+        # Facts that were recorded earlier do not tell which values are numbers.
+        numbers = told.get("numbers")
+        known = frozenset(map(str, numbers)) if isinstance(numbers, list) else frozenset()
+        return tuple(self._of_value(pointer, matcher, values, known) for pointer, matcher in self.json)
 
-    def _of_value(self, pointer: str, matcher: Matcher, values: Mapping[str, Plain]) -> Verdict:
+    def _of_value(
+        self, pointer: str, matcher: Matcher, values: Mapping[str, Plain], numbers: frozenset[str]
+    ) -> Verdict:
         text = f"{pointer or 'the document'} of {self.shown} {one_line(matching('', matcher).strip(), 80)}"
         if pointer not in values:
             return not_held(text, expected=matcher.text, observed=f"nothing at {pointer}")
         value = str(values[pointer])
-        if matcher.accepts(value):
+        accepting = _of_number(matcher, value) if pointer in numbers else matcher
+        if accepting.accepts(value):
             return held(text, observed=one_line(value, 80))
         return not_held(text, expected=matcher.text, observed=one_line(value) or "an empty text")
 
@@ -119,6 +129,26 @@ class Http(ConditionKind):
         pointers = tuple(pointer for pointer, _ in self.json)
         asked = {"url": self.url, "timeout_s": self.timeout_s, "body": self.body is not None, "pointers": pointers}
         return Query("http", asked)
+
+
+def _of_number(matcher: Matcher, value: str) -> Matcher:
+    """Return a matcher for a number that the document spells so, whatever spelling of it the playbook has."""
+
+    def spelled(text: str) -> str:
+        return value if _one_number(text.strip(), value) else text
+
+    equals = None if matcher.equals is None else spelled(matcher.equals)
+    return replace(matcher, equals=equals, one_of=tuple(map(spelled, matcher.one_of)))
+
+
+def _one_number(one: str, other: str) -> bool:
+    if _NUMBER.fullmatch(one) is None or _NUMBER.fullmatch(other) is None:
+        return False
+    try:
+        return Decimal(one) == Decimal(other)
+    except DecimalException:
+        # An exponent beyond all bounds; then only the same text is surely the same number.
+        return False
 
 
 def _address(arguments: Arguments) -> Text:

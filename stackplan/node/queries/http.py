@@ -1,11 +1,13 @@
 """What an address of http or https answers to one GET from the node.
 
 Asked with `{"url": …, "timeout_s": 10, "body": false, "pointers": ["/status"]}`. The answer is `{"status", "reason",
-"leads_to", "failure", "body", "body_fault", "values", "json_fault"}`. `failure` says in words why there was no answer
-(`status` is then null): connection refused, no such name, a certificate that is not trusted, no answer in time.
+"leads_to", "failure", "body", "body_fault", "values", "numbers", "json_fault"}`. `failure` says in words why there was
+no answer (`status` is then null): connection refused, no such name, a certificate that is not trusted, no answer in
+time.
 `leads_to` is where a redirect leads; it is not followed. `body` is the text when it was asked for. `values` are what
-the JSON pointers (RFC 6901) lead to, as text, by pointer; a pointer that leads nowhere is missing. `body_fault` says
-that the body is larger than what is read of it, or its JSON nested too deeply; `json_fault` that it is no JSON.
+the JSON pointers (RFC 6901) lead to, as text, by pointer; a pointer that leads nowhere is missing. `numbers` are the
+pointers among them that lead to a number; a text that looks like one is none. `body_fault` says that the body is larger
+than what is read of it, or its JSON nested too deeply; `json_fault` that it is no JSON.
 
 Proxies of the node's environment are not used: the node itself is what asks. Certificates are checked against the
 node's own. A resolver that does not answer, or a shortage of the node's own, is no answer at all: ProbeFailed.
@@ -33,7 +35,7 @@ _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADD
 
 def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # noqa: ARG001 - every query has this form
     told: dict[str, Any] = {"status": None, "reason": None, "leads_to": None, "failure": None}
-    told.update(body=None, body_fault=None, values={}, json_fault=None)
+    told.update(body=None, body_fault=None, values={}, numbers=[], json_fault=None)
     limit_s = float(arguments.get("timeout_s") or 10.0)
     pointers = [str(it) for it in arguments.get("pointers") or []]
     try:
@@ -142,10 +144,12 @@ def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:
     except RecursionError:
         return {"body_fault": _TOO_DEEP}
     found = {pointer: resolve(document, pointer) for pointer in pointers}
+    numbers = [pointer for pointer, value in found.items() if isinstance(value, _Literal)]
     try:
-        return {"values": {pointer: text(value) for pointer, value in found.items() if value is not _NOTHING}}
+        values = {pointer: text(value) for pointer, value in found.items() if value is not _NOTHING}
     except RecursionError:
         return {"body_fault": _TOO_DEEP}
+    return {"values": values, "numbers": numbers}
 
 
 class _Literal(str):

@@ -137,6 +137,15 @@ def test_a_list_or_mapping_is_compact_json_with_its_numbers_as_numbers(ask, monk
     assert values == {"/gpus": '[0,1.50,"2"]', "/of": '{"é":[null,true]}'}
 
 
+def test_numbers_are_told_from_texts_that_look_like_some(ask, monkeypatch):
+    body = b'{"n": 1e2, "f": -1.0, "text": "100", "on": true, "nil": null, "l": [1], "none": NaN}'
+    monkeypatch.setitem(PAGES, "/numbers", (200, body, {}))
+    wanted = ["/n", "/f", "/text", "/on", "/nil", "/l", "/none", "/l/0", "/x"]
+    told = ask("/numbers", pointers=wanted)
+    assert told["numbers"] == ["/n", "/f", "/l/0"]
+    assert (told["values"]["/n"], told["values"]["/f"]) == ("1e2", "-1.0")
+
+
 def test_a_body_that_is_no_json(ask):
     told = ask("/health", pointers=["/a"])
     assert told["json_fault"].startswith("the body is no JSON")
