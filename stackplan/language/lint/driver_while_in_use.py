@@ -4,38 +4,67 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
+from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._wanted import texts
+from stackplan.model.location import Location
 
-_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|kernel|headless)|cuda-drivers|libnvidia-compute)")
+_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|kernel|headless)|kmod-nvidia|cuda-drivers|libnvidia-compute)")
+_RUNFILE = re.compile(r"(?:^|/)NVIDIA-Linux-[^/]*\.run$|(?:^|/)nvidia-(?:installer|uninstall)$")
+_HARMLESS = ("--extract-only", "-x", "--help", "-h", "-A", "--info", "-i", "--check", "--list", "--version", "-v")
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_MODULES = frozenset({"nvidia", "nvidia_uvm"})
+"""The modules that every job holds."""
+_EMPTYING = re.compile(
+    r"\b(?:fuser|lsof|compute-apps|kubectl (?:\S+ )*?drain|(?:scontrol|sinfo|squeue)\b)|pmon|/proc/driver/nvidia"
+)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
-        if not (step.kind == "reboot" or _replaces_driver(step)):
+        if (change := _change(step)) is None:
             continue
-        if not _emptied(subject, step):
-            what = "reboots the node" if step.kind == "reboot" else "replaces the driver"
+        what, at, command = change
+        if not _emptied(subject, step, command):
             summary = f"this {what}, and nothing before it makes sure that no job runs there"
             remedy = "drain the node in a step before, or add the precondition `gpu: {processes: none}`"
-            yield Finding(summary, step.step.action.at, remedy, step.id)
+            yield Finding(summary, at, remedy, step.id)
         return
 
 
-def _replaces_driver(step: Looked) -> bool:
-    if step.kind != "apt_packages":
-        return False
-    named = [text for field in ("install", "remove") for _, text in texts(step.arguments, field)]
-    return any(_DRIVER.match(text) for text in named)
+def _change(step: Looked) -> tuple[str, Location, Command | None] | None:
+    """Return what a step does to the driver or the node, with its place and, of a script, the command."""
+    if step.kind == "reboot":
+        return "reboots the node", step.step.action.at, None
+    if step.kind == "apt_packages":
+        named = [text for field in ("install", "remove") for _, text in texts(step.arguments, field)]
+        return ("replaces the driver", step.step.action.at, None) if any(map(_DRIVER.match, named)) else None
+    for it in step.commands:
+        if what := _of_command(it):
+            return what, step.command_at(it), it
+    return None
 
 
-def _emptied(subject: Subject, step: Looked) -> bool:
+def _of_command(it: Command) -> str | None:
+    runs = it.plain[:1] if it.program in _SHELLS else it.words[:1]
+    if any(_RUNFILE.search(word) for word in runs):
+        return None if it.has(*_HARMLESS) else "replaces the driver"
+    if it.program == "rmmod" or (it.program == "modprobe" and it.has_flag("r", "--remove")):
+        return "unloads the driver" if _MODULES & {word.replace("-", "_") for word in it.plain} else None
+    if it.program == "ubuntu-drivers":
+        return "replaces the driver" if {"install", "autoinstall"} & set(it.plain[:1]) else None
+    return None
+
+
+def _emptied(subject: Subject, step: Looked, command: Command | None) -> bool:
     stated: list[Statement] = [*subject.preconditions, *step.preconditions]
     for it in subject.steps[: step.number]:
         if it.kind in ("slurm_node", "kubernetes_node") and it.arguments.values.get("state") == "drain":
             return True
         stated += [*it.preconditions, *it.postconditions]
-    return any(_says_empty(it) for it in stated)
+    asked = [command for it in subject.steps[: step.number] for command in it.commands]
+    asked += [it for it in step.commands if command is not None and it.start < command.start]
+    return any(_says_empty(it) for it in stated) or any(_EMPTYING.search(it.text) for it in asked)
 
 
 def _says_empty(it: Statement) -> bool:
