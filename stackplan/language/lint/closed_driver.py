@@ -6,9 +6,16 @@ from collections.abc import Iterator, Mapping
 from stackplan.language.lint._apt import asked_of_apt
 from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, error
+from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 
 _CLOSED = re.compile(r"(nvidia-(?:driver|dkms|kernel-source|headless|headless-no-dkms)-\d{3})(-server)?")
+_OF_NVIDIA = re.compile(r"cuda-drivers(?P<branch>-\d{3})?")
+"""The meta-package of NVIDIA's own repository, whose kernel module is the closed one; `nvidia-open` has the other."""
+_STREAM = re.compile(r"@?nvidia-driver:(?!.*open)[\w.-]+|kmod-nvidia-latest-dkms")
+_RUNFILE = re.compile(r"NVIDIA-Linux-[^/]*\.run$")
+_CLOSED_TYPE = re.compile(r"(?:-m|--kernel-module-type)[= ](?:kernel|proprietary)(?![\w-])")
+_RPM = frozenset({"dnf", "dnf5", "yum"})
 _OPEN_ONLY = 10
 
 
@@ -22,6 +29,23 @@ def check(subject: Subject) -> Iterator[Finding]:
                 summary = f"`{package}` has the closed kernel module, which drives no Blackwell GPU"
                 remedy = f"write `{match[1]}{match[2] or ''}-open{equals}{version}`"
                 yield Finding(summary, at, remedy, step.id)
+            elif match := _OF_NVIDIA.fullmatch(package):
+                summary = f"`{package}` brings the closed kernel module, which drives no Blackwell GPU"
+                remedy = f"write `nvidia-open{match['branch'] or ''}{equals}{version}`"
+                yield Finding(summary, at, remedy, step.id)
+        for it in step.commands:
+            if (said := _closed_by_command(it)) is not None:
+                summary = f"`{said}` has the closed kernel module, which drives no Blackwell GPU"
+                yield Finding(summary, step.command_at(it), "choose the open one", step.id)
+
+
+def _closed_by_command(it: Command) -> str | None:
+    """Return what has another installer than apt take the closed module; None of anything else."""
+    if it.program in _RPM and "install" in it.plain[:2]:
+        return next((word for word in it.plain if _STREAM.fullmatch(word)), None)
+    if any(_RUNFILE.search(word) for word in it.words[:2]) and (match := _CLOSED_TYPE.search(it.text)):
+        return match[0]
+    return None
 
 
 def _blackwell(subject: Subject) -> bool:

@@ -5,21 +5,44 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._apt import asked_of_apt
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._subject import Looked, Subject
+from stackplan.model.location import Location
 
 _LOOSE = re.compile(
     r"(?P<name>(?:lib)?nvidia[\w.+-]*|cuda[\w.+-]*|libnccl[\w.+-]*|libcudnn[\w.+-]*)(?::\w+)?=(?P<part>[\d.]*)\*"
 )
 
 
+_COMPANION = re.compile(r"nvidia-fabricmanager(?:-\d+)?|libnvidia-nscq-\d+|nvidia-imex(?:-\d+)?|libnvidia-nvsdm-\d+")
+_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|headless)|cuda-drivers)[\w.-]*")
+
+
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.steps:
-        for text, at in asked_of_apt(step):
+        asked = list(asked_of_apt(step))
+        for text, at in asked:
             match = _LOOSE.fullmatch(text)
             if match and match["part"].count(".") < 2:
                 summary = f"`{text}` takes whichever release is newest on that day, not the one of the other packages"
                 remedy = f"name the release: `{match['name']}=580.126.09-*`"
                 yield Finding(summary, at, remedy, step.id)
+            elif _COMPANION.fullmatch(text) and not _beside_driver(asked) and not _proven(subject, step, text):
+                summary = f"`{text}` without a version is of whichever release is newest, not of the driver's"
+                yield Finding(summary, at, f"name the driver's release: `{text}=580.126.09-*`", step.id)
+
+
+def _beside_driver(asked: list[tuple[str, Location]]) -> bool:
+    """Return whether a driver without a version comes along: both are then of the newest release."""
+    return any(_DRIVER.fullmatch(text) for text, _ in asked)
+
+
+def _proven(subject: Subject, step: Looked, name: str) -> bool:
+    """Return whether a postcondition from here on tells when the releases differ."""
+    for it in (it for later in subject.steps[step.number :] for it in later.postconditions):
+        stated = it.kind == "apt_package" and it.text("name") == name and "version" in it.arguments
+        if it.kind == "driver_coherent" or (stated and not it.negated):
+            return True
+    return False
 
 
 RULE = warning(
