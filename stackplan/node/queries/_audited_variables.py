@@ -68,8 +68,27 @@ def _without_logins(name: str, text: str) -> str:
         # One address, whose password may hold what parts words elsewhere.
         return _word(text)
     if _ADDRESSES.search(name):
-        return _WORD.sub(lambda it: _host(it[0]), text)
+        return _addresses(text)
     return _QUESTION.sub(r"\1?***", _WORD.sub(lambda it: _word(it[0]), text))
+
+
+def _addresses(text: str) -> str:
+    """Return scheme and host of each address of several.
+
+    A word behind the first that is neither an address nor a path is a piece of one that somebody broke in two.
+    """
+    words = [it[0] for it in _WORD.finditer(text)]
+    if any("@" in it and "//" not in it and not _PATH.match(it) for it in words[1:]):
+        # It was broken inside of a login.
+        begin = _BEGIN.match(text.strip())
+        return f"{begin[0] if begin else ''}***@{_host(text[text.rindex('@') + 1 :])}"
+    shown, end = "", 0
+    for it in _WORD.finditer(text):
+        space, word = text[end : it.start()], it[0]
+        first, end = not end, it.end()
+        broken = not first and "//" not in word and not (_PATH.match(word) and not {"\n", "\r"} & set(space))
+        shown += space + ("***" if broken else _host(word))
+    return shown + text[end:]
 
 
 def _word(word: str) -> str:
@@ -87,8 +106,13 @@ def _host(word: str) -> str:
     bare = _word(word)
     begin = _BEGIN.match(bare)
     host = _HOST.match(bare, begin.end() if begin else 0)
-    end = host.end() if host else 0
-    return bare[:end] + ("/***" if bare[end:].strip("/") else bare[end:])
+    assert host is not None
+    port = host[0].rpartition("]")[2].partition(":")[2]
+    if port and not port.isdigit():
+        # What stands where a port does is a password whose host is missing.
+        return f"{bare[: host.start()]}***"
+    rest = bare[host.end() :]
+    return bare[: host.end()] + ("/***" if rest.strip("/") else rest)
 
 
 def readable(text: str) -> str:

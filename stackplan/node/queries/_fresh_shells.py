@@ -3,8 +3,8 @@ gets.
 
 Each is started anew with little more than HOME, USER, PATH and /etc/environment, as a fresh login would be, so that
 what this process happens to have does not count. What a profile prints is told apart by a word of our own. A profile
-that hangs costs TIMEOUT_S and is a `fault`; so is a shell that runs no commands (nologin). What a profile leaves
-running is ended.
+that hangs costs TIMEOUT_S and is a `fault`; so is a shell that runs no command, or sends its output elsewhere. What a
+profile leaves running is ended.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _ask(name: str, program: str, context: Context) -> FreshShell:
         return FreshShell(name, program, None, error.why)
     _, mark, rest = ran.stdout.partition(f"\n{word}\n".encode())
     if not mark:
-        why = f"{program} ran no command as a {name} shell (exit status {ran.exit_code})"
+        why = f"{program} printed nothing of a command as a {name} shell (exit status {ran.exit_code})"
         # Not quoted: what a profile prints may hold a password.
         streams = (("error output", ran.error_text()), ("output", ran.text()))
         said = next((f"; it printed to its {stream}" for stream, text in streams if text.strip()), "")

@@ -91,12 +91,17 @@ def test_a_profile_that_hangs_is_given_up(home, node, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("exit 3\n", "it ended with exit status 3 before it ran a command"),
+        ("exit 3\n", "it ended with exit status 3 and printed nothing of the command that it was given"),
         (
             "echo login failed for token Sup3rhunter2 >&2; exit 1\n",
-            "it ended with exit status 1 before it ran a command, and printed to its error output",
+            "it ended with exit status 1 and printed nothing of the command that it was given, but something to its error "
+            "output",
         ),
-        ("exec /bin/true\n", "it ended with exit status 0 before it ran a command"),
+        (
+            "exec >/dev/null 2>&1\n",
+            "it ended with exit status 0 and printed nothing of the command that it was given",
+        ),
+        ("exec /bin/true\n", "it ended with exit status 0 and printed nothing of the command that it was given"),
     ],
 )
 def test_a_profile_that_ends_its_shell(home, node, text, fault):
@@ -124,11 +129,11 @@ def test_a_profile_that_prints_whatever_it_likes(home, node):
 
 
 def test_hostile_values_are_told_as_text_and_short(home, node):
-    text = "export UV_INDEX=$'a\\nUV_FAKE=1 \\xc3\\xa4 \\xff\\e[2J' PIP_CONSTRAINT=$(printf 'x%.0s' {1..100000})\n"
+    text = "export TORCH_LOGS=$'a\\nUV_FAKE=1 \\xc3\\xa4 \\xff\\e[2J' PIP_CONSTRAINT=$(printf 'x%.0s' {1..100000})\n"
     profile(home, "bash", text + "export TORCH_HOME= 'UV_A=b'\n")
     _, places = asked(node())
     variables = places["login"]["variables"]
-    assert variables["UV_INDEX"] == "a\nUV_FAKE=1 ä \ufffd\x1b[2J"
+    assert variables["TORCH_LOGS"] == "a\nUV_FAKE=1 ä \ufffd\x1b[2J"
     assert "UV_FAKE" not in variables
     assert variables["TORCH_HOME"] == ""
     assert len(variables["PIP_CONSTRAINT"]) == MOST_CHARACTERS + 1
@@ -138,7 +143,7 @@ def test_a_variable_too_large_for_any_program_is_a_fault_of_the_shell(home, node
     profile(home, "bash", "export UV_INDEX=$(head -c 1000000 /dev/zero | tr '\\0' x)\n")
     _, places = asked(node())
     assert places["login"]["variables"] == {}
-    assert "before it ran a command" in places["login"]["fault"]
+    assert "printed nothing of the command that it was given" in places["login"]["fault"]
     assert places["step"]["fault"] is None
 
 
@@ -160,6 +165,15 @@ def test_a_variable_too_large_for_any_program_is_a_fault_of_the_shell(home, node
         ("UV_INDEX", "corp=https://u:Sup3rhunter2@idx/x", "corp=https://***@idx/***"),
         ("PIP_FIND_LINKS", "u:Sup3rhunter2@h:/x", "***@h:/***"),
         ("PIP_FIND_LINKS", "/srv/wheels file:///srv/wheels", "/srv/wheels file:///***"),
+        ("UV_INDEX_URL", "https://a.test/\nhunter2/simple?token=hunter2", "https://a.test/\n***"),
+        ("UV_INDEX_URL", "https://a.test\r\n/hunter2/simple", "https://a.test\r\n***"),
+        ("PIP_EXTRA_INDEX_URL", "\n https://bob:hunter2@a/x\n https://b/y\n", "\n https://***@a/***\n https://b/***\n"),
+        ("UV_INDEX_URL", "https://bob:hun\nter2@host/simple", "https://***@host/***"),
+        ("UV_INDEX_URL", "https://hun ter2@host/simple", "https://***@host/***"),
+        ("UV_INDEX_URL", "https://bob:hun\nter2", "https://***\n***"),
+        ("UV_INDEX_URL", "https://[::1]:8080/simple", "https://[::1]:8080/***"),
+        ("PIP_FIND_LINKS", "/srv/wheels u:hunter2@h/x", "***@h/***"),
+        ("PIP_FIND_LINKS", "https://a/x /srv/wheels", "https://a/*** /srv/wheels"),
         ("PIP_CONSTRAINT", "u:Sup3rhunter2@h/x", "***@h/x"),
         ("LD_LIBRARY_PATH", "/opt/gcc@13/lib:/lib", "/opt/gcc@13/lib:/lib"),
         ("CUDA_HOME", "/usr/local/cuda", "/usr/local/cuda"),

@@ -130,7 +130,7 @@ def test_the_environment_of_a_login(build, ask, tmp_path):
 def test_a_login_that_fails(ask, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home/.profile").write_text("exit 3\n")
-    with pytest.raises(ProbeFailed, match="ran no command as a login shell"):
+    with pytest.raises(ProbeFailed, match="printed nothing of a command as a login shell"):
         ask("libnccl.so.2", venv=None)
 
 

@@ -117,12 +117,16 @@ def _sleeps(number):
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
-        ("echo Sup3rhunter2; exit 3\n", "ran no command as a login shell (exit status 3); it printed to its output"),
+        (
+            "echo Sup3rhunter2; exit 3\n",
+            "printed nothing of a command as a login shell (exit status 3); it printed to its output",
+        ),
         (
             "echo Sup3rhunter2 >&2; exit 3\n",
-            "ran no command as a login shell (exit status 3); it printed to its error output",
+            "printed nothing of a command as a login shell (exit status 3); it printed to its error output",
         ),
-        ("exec cat /dev/null\n", "ran no command as a login shell (exit status 0)"),
+        ("exec >/dev/null 2>&1\n", "printed nothing of a command as a login shell (exit status 0)"),
+        ("exec cat /dev/null\n", "printed nothing of a command as a login shell (exit status 0)"),
     ],
 )
 def test_a_profile_that_ends_it(home, ask, profile, why):
