@@ -25,11 +25,15 @@ _ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
 _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
 _ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
-_LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>[^$`*?]*)")
+_LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>(?:[^$`*?]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})*)")
+"""A value that is plain text, other variables in it as they are: `$HOME/ml-env/bin/pip` is a pip, wherever it is."""
 _GIVEN = re.compile(r"\$\{?[@*]")
 _SEPARATOR = re.compile(r"[;&|\n(]")
 _OWN_VERB = re.compile(r"\b(?:echo|printf|logger|wall|install|uninstall|sync|add)\b")
 """What stands before `$@` where a function says what it is given, or installs it, and does not run it."""
+_ESCAPED = '$`"\\'
+_LONGEST_VALUE = 4096
+"""A script may double a text with every line."""
 DEEPEST = 5
 _MOST_GROUPS = 12
 _ENDS = frozenset({"fi", "done", "esac", "}"})
@@ -415,7 +419,7 @@ class _Reader(Scanner):
             name, value = match[0].rstrip("+="), _LITERAL.fullmatch(word)
             # What is set twice, or only where something failed, may hold either.
             twice = self.values.pop(name, None)
-            if value is None or twice is not None or self.before in ("||", "&&"):
+            if value is None or len(word) > _LONGEST_VALUE or twice is not None or self.before in ("||", "&&"):
                 self.unknown.add(name)
             elif name not in self.unknown:
                 self.values[name] = value["value"]
@@ -512,7 +516,9 @@ class _Reader(Scanner):
         self.at += 1
         while self.at < len(self.text) and self.text[self.at] != '"':
             if self.text[self.at] == "\\":
-                parts.append(self.text[self.at + 1 : self.at + 2])
+                escaped = self.text[self.at + 1 : self.at + 2]
+                # Between these quotes a backslash stands for itself before anything else: `"\n"` are two characters.
+                parts.append("" if escaped == "\n" else escaped if escaped in _ESCAPED else f"\\{escaped}")
                 self.at += 2
             else:
                 parts.append(self._plain(inner))

@@ -188,6 +188,31 @@ def test_an_index_in_the_environment(codes, environment, arguments, expected):
     assert ("SP117" in codes(step)) is expected
 
 
+INSTALLING = [
+    'PIP="$HOME/ml-env/bin/pip"\n$PIP install sglang==0.5.16',
+    'PIP="$HOME/ml-env/bin/pip"; "$PIP" install sglang==0.5.16',
+    "E=$(mktemp -d)\nP=${E}/bin/pip\n$P install sglang==0.5.16",
+    'PY="${HOME}/ml-env/bin/python"\n"$PY" -m pip install sglang==0.5.16',
+    "export UV=$HOME/.local/bin/uv\n$UV pip install sglang==0.5.16",
+    'PIP="sudo $HOME/ml-env/bin/pip"\n$PIP install sglang==0.5.16',
+    'PIP="$HOME/ml-env/bin/pip"\ninstall_it() { $PIP install sglang==0.5.16; }\ninstall_it',
+]
+INSTALLING_NOTHING = [
+    'PIP="$HOME/ml-env/bin/pip"\n$PIP list',
+    'PIP="$HOME/ml-env/bin/pip"\necho "$PIP install sglang"',
+    'P="$HOME/bin/pip-audit"\n$P install',
+]
+
+
+def test_an_installer_that_a_variable_names(spelled):
+    assert spelled.scripts([*INSTALLING, *INSTALLING_NOTHING], "SP163") == INSTALLING
+
+
+def test_every_rule_on_installers_reads_what_a_variable_names(codes_of_script):
+    script = 'PIP="/home/ops/e/bin/pip"\nP="$PIP"\nsudo $P install a==1+cu130 || sudo $P install a==1'
+    assert codes_of_script(script) == ["SP161", "SP163", "SP164"]
+
+
 NVCC = [
     'command: {run: "nvcc --version", stdout: {contains: release 13.0}}',
     'command: {run: "$(command -v nvcc) --version | grep -q 13.0"}',
