@@ -87,9 +87,9 @@ def _why_silent(name: str, ran: Ran) -> str:
     if name == "sudo" and told and told[-1].startswith("sudo: "):
         said = f": {told[-1][:200]}"
     else:
-        said = ", but something to its error output" if told else ""
+        said = ", only to its error output" if told else ""
     # Whether the command ran is not known: a profile may end its shell, or send the output elsewhere.
-    return f"it ended with exit status {ran.exit_code} and printed nothing of the command that it was given{said}"
+    return f"it ended with exit status {ran.exit_code} and printed nothing of its command{said}"
 
 
 @contextlib.contextmanager

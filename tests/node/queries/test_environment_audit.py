@@ -91,17 +91,16 @@ def test_a_profile_that_hangs_is_given_up(home, node, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("exit 3\n", "it ended with exit status 3 and printed nothing of the command that it was given"),
+        ("exit 3\n", "it ended with exit status 3 and printed nothing of its command"),
         (
             "echo login failed for token Sup3rhunter2 >&2; exit 1\n",
-            "it ended with exit status 1 and printed nothing of the command that it was given, but something to its error "
-            "output",
+            "it ended with exit status 1 and printed nothing of its command, only to its error output",
         ),
         (
             "exec >/dev/null 2>&1\n",
-            "it ended with exit status 0 and printed nothing of the command that it was given",
+            "it ended with exit status 0 and printed nothing of its command",
         ),
-        ("exec /bin/true\n", "it ended with exit status 0 and printed nothing of the command that it was given"),
+        ("exec /bin/true\n", "it ended with exit status 0 and printed nothing of its command"),
     ],
 )
 def test_a_profile_that_ends_its_shell(home, node, text, fault):
@@ -143,7 +142,7 @@ def test_a_variable_too_large_for_any_program_is_a_fault_of_the_shell(home, node
     profile(home, "bash", "export UV_INDEX=$(head -c 1000000 /dev/zero | tr '\\0' x)\n")
     _, places = asked(node())
     assert places["login"]["variables"] == {}
-    assert "printed nothing of the command that it was given" in places["login"]["fault"]
+    assert "printed nothing of its command" in places["login"]["fault"]
     assert places["step"]["fault"] is None
 
 
