@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from stackplan.cli._variable_mask import VariableMask
 from stackplan.cli.preparation import Prepared
-from stackplan.language.secret_name import names_in_clear
 from stackplan.language.variables import Scope
 from stackplan.model.arguments import Value
 from stackplan.model.report import Report
-from stackplan.model.secret import MASK, Secret, shown
+from stackplan.model.secret import Secret, shown
 
 _LONGEST = 2000
 _MOST_ORIGINS = 3
@@ -17,11 +17,16 @@ _DIFFERS = "(differs between nodes)"
 
 
 def variables_of(scopes: Iterable[Scope]) -> dict[str, str]:
-    """Return the value of each variable that a node's playbook used, by name; secrets as `***`, also those by name."""
+    """Return the value of each variable that a node's playbook used, by name; secrets as `***`, also those by name.
+
+    What holds the value of one of these, whatever its own name is, is shown without it.
+    """
+    nodes = tuple(scopes)
+    mask = VariableMask.of(nodes)
     found: dict[str, str] = {}
-    for scope in scopes:
+    for scope in nodes:
         for name, value in scope.resolved.items():
-            text = _text(_hidden(name, value))
+            text = _text(mask.hidden(name, value))
             found[name] = text if found.get(name, text) == text else _DIFFERS
     return dict(sorted(found.items()))
 
@@ -51,15 +56,6 @@ def _origins(prepared: Prepared) -> dict[str, str]:
 def _listed(origins: list[str]) -> str:
     first = ", ".join(origins[:_MOST_ORIGINS])
     return f"{first} and {len(origins) - _MOST_ORIGINS} more" if len(origins) > _MOST_ORIGINS else first
-
-
-def _hidden(name: str, value: Value) -> Value:
-    """Return a value with `***` where it is a secret by its name, or by the key of a part, though not declared one."""
-    if isinstance(value, Mapping):
-        return {key: _hidden(key, item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_hidden(name, item) for item in value)
-    return MASK if any(names_in_clear(name, value)) else value
 
 
 def _text(value: Value) -> str:
