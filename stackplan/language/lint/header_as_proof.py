@@ -5,11 +5,16 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from stackplan.language.lint._rule import Finding, error
-from stackplan.language.lint._subject import Looked, Subject
-from stackplan.language.lint._tree import Block, Command, Group, Part, Pipeline, inside, surface
+from stackplan.language.lint._subject import Looked, Statement, Subject
+from stackplan.language.lint._tree import Block, Command, Group, Part, Pipeline, inside, surface, surface_of
 
 _HEADER = re.compile(r"CUDA|cuda|Driver Version|\b1[1-9]\.\d\b")
-_READERS = frozenset({"grep", "egrep", "awk", "sed", "cut", "tr", "head"})
+_FIELDS = re.compile(r"CUDA Version|Driver Version|cuda_version")
+_READERS = frozenset(
+    {"grep", "egrep", "fgrep", "rg", "awk", "gawk", "sed", "perl", "cut", "tr", "head", "xmllint", "xmlstarlet", "xq"}
+)
+_ASKING = _READERS | {"[", "[[", "test", "case"}
+_WITH_HEADER = frozenset({"-q", "--query", "-x", "--xml-format", "-a", "--version", "-i", "--id"})
 _TELLING = frozenset({"echo", "printf", "logger", "wall"})
 _WRITING = frozenset({"tee", "rm", "touch", "chmod", "chown", "mkdir", "truncate", "install", "ls"})
 _SUMMARY = (
@@ -22,8 +27,12 @@ def check(subject: Subject) -> Iterator[Finding]:
     for told, statement, step in subject.asked:
         matched = [statement.arguments.values.get(name) for name in ("stdout", "stderr")]
         texts = [str(it) for value in matched for it in (value.values() if isinstance(value, Mapping) else [value])]
-        wanted = any("CUDA Version" in it or "Driver Version" in it for it in texts)
+        named = [word for it in told if not _shows_header(it) and it.program not in _TELLING for word in it.words]
+        wanted = any(_FIELDS.search(it) for it in (*texts, *named))
         if _reads_header(told) or (wanted and any(_shows_header(it) for it in told)):
+            yield Finding(_SUMMARY, statement.at, _REMEDY, None if step is None else step.id)
+    for statement, step, _ in subject.conditions:
+        if _in_python(statement):
             yield Finding(_SUMMARY, statement.at, _REMEDY, None if step is None else step.id)
     for looked in subject.running:
         if looked.script is not None and any(_shows_header(it) for it in looked.commands):
@@ -33,15 +42,29 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _shows_header(command: Command) -> bool:
-    return command.program == "nvidia-smi" and all(word in ("-q", "--query") for word in command.words[1:])
+    if command.program != "nvidia-smi":
+        return False
+    return all(word.partition("=")[0] in _WITH_HEADER or word.isdigit() for word in command.words[1:])
+
+
+def _in_python(it: Statement) -> bool:
+    """Return whether an expression of a `python` condition starts nvidia-smi and looks into its header."""
+    text = it.text("expr") if it.kind == "python" else None
+    return text is not None and "nvidia-smi" in text and _FIELDS.search(text) is not None
 
 
 def _reads_header(told: tuple[Command, ...]) -> bool:
+    shown = False
     for first, second in pairwise(told):
-        piped = first.after in ("|", "|&") and second.program in _READERS
-        if piped and _shows_header(first) and any(_HEADER.search(word) for word in second.words[1:]):
+        # What passes through a `head` is still the header.
+        shown = (shown or _shows_header(first)) and first.after in ("|", "|&")
+        if shown and second.program in _READERS and any(_HEADER.search(word) for word in second.words[1:]):
             return True
-    return False
+    return any(
+        it.program in _ASKING and _FIELDS.search(it.text) and any(map(_shows_header, surface_of(block)))
+        for it in told
+        for block in it.inner
+    )
 
 
 def _deciding(block: Block, read: str, *, told: bool = False, caught: bool = False) -> Iterator[Command]:
@@ -57,7 +80,7 @@ def _deciding(block: Block, read: str, *, told: bool = False, caught: bool = Fal
             shown = not asked and (told or _into_report(last, read))
             first = [it for part in pipeline.parts if (it := next(surface(part), None)) is not None]
             if not shown and _reads_header(tuple(first)):
-                yield next(it for it in first if _shows_header(it))
+                yield next((it for it in first if _shows_header(it)), first[0])
             for part in pipeline.parts:
                 says = isinstance(part, Command) and part.program in _TELLING and part is last and not caught
                 kept = caught or (isinstance(part, Group) and part.kind == "function")

@@ -33,7 +33,7 @@ def _upgrading(it: Command) -> str | None:
 RULE = error(
     "SP167",
     "an upgrade of the whole system in a script",
-    "`apt upgrade` (or `dnf upgrade`, `zypper dup`) replaces the user-space part of the driver under the loaded module, "
+    "`apt upgrade` (`dnf upgrade`, `zypper dup`) replaces the user-space part of the driver under the loaded module, "
     "`autoremove` takes away the modules of the running kernel, and a new kernel has no NVIDIA module before it is "
     "built. What a playbook changes has to be named in it. Simulations and images (`chroot`) are not meant.",
     check,
