@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._expected import typed
 from stackplan.language.lint._secrets import named
 from stackplan.language.lint._shell import Command
 from stackplan.language.secret_name import in_clear, is_secret_name
@@ -59,6 +60,7 @@ def of_words(command: Command, before: Command | None) -> Iterator[tuple[str, st
     `before` is the command that is piped into it.
     """
     yield from _options(command)
+    yield from (("the password that `expect` types", it) for it in typed(command))
     if command.program not in _SEARCHING:
         for word in command.words[1:]:
             if "=" in word or (command.program in _ASKING and ":" in word):

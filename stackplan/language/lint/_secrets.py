@@ -1,5 +1,7 @@
 """What a token or a password looks like when it is written out in clear."""
 
+import base64
+import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -23,7 +25,7 @@ TOKEN = re.compile(
 _NAMES = tuple(_TOKENS)
 MARKS = (
     "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "nvapi-", "AKIA", "ASIA", "xox", "pypi-",
-    "sk-", "PRIVATE KEY", "@", "uthorization", "login",
+    "sk-", "PRIVATE KEY", "@", "uthorization", "login", "auth",
 )  # fmt: skip
 """One of them stands in every line in which `in_line` finds something."""
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\"{}<>]*:(?P<secret>[^\s/@'\"{}$<>`]+)@")
@@ -31,6 +33,8 @@ _HEADER = re.compile(
     r"authorization[\"']?\s*[:=,]?\s*[\"']?(?:bearer|basic|token|apikey)\s+(?P<secret>[A-Za-z0-9+/=._~:-]+)",
     re.IGNORECASE,
 )
+_AUTH = re.compile(r"(?<![A-Za-z0-9])_?auth[\"']?\s*[:=]\s*[\"']?(?P<secret>[A-Za-z0-9+/]{6,}={0,2})")
+"""As docker, podman and npm keep a user and a password for a registry."""
 _NAMED = re.compile(
     rf"(?<![A-Za-z0-9_.-])(?:--?)?(?P<name>{NAME})(?P<between>[\"']?\s*(?:=|:\s)\s*)(?P<quote>[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
@@ -56,6 +60,17 @@ def in_line(line: str) -> Iterator[tuple[str, int, str]]:
         yield "what an Authorization header lets in stands here", found.start("secret"), found["secret"]
     if "login" in line and (found := _NETRC.search(line)) and in_clear(found["secret"], shortest=2):
         yield "the password of a login stands here", found.start("secret"), found["secret"]
+    if "auth" in line and (found := _AUTH.search(line)) and _lets_in(found["secret"]):
+        yield "the password for a registry stands here", found.start("secret"), found["secret"]
+
+
+def _lets_in(text: str) -> bool:
+    """Return whether a text is USER:PASSWORD in base64, which hides neither."""
+    try:
+        user, _, password = base64.b64decode(text, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return bool(user and password) and (user + password).isprintable()
 
 
 def named(text: str) -> Iterator[tuple[str, int, str]]:
@@ -83,7 +98,7 @@ def masked(line: str) -> str:
     line = TOKEN.sub(lambda match: "*" * len(match[0]), line)
     for pattern in (_HEADER, _NETRC, _MASKED):
         line = pattern.sub(_stars, line)
-    return line
+    return _AUTH.sub(lambda match: _stars(match) if _lets_in(match["secret"]) else match[0], line)
 
 
 def hiding(secrets: Iterable[str]) -> Callable[[str], str]:

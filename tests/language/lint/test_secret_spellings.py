@@ -26,6 +26,10 @@ SCRIPTS = {
             "/opt/x --api-key sk12345678",
             "/opt/x --hf-token=abcdef12",
             "curl -H 'Authorization: Bearer abc123def456' https://x.example.com/h",
+            'expect -c \'spawn ssh x; expect "assword:"; send "hunter22\\r"\'',
+            'expect -c "spawn sudo id; expect {*?assword*}; send -- \\"hunter22\\r\\""',
+            'sudo expect -d -c \'spawn x; expect { "y/n" { send "yes\\r" } "assphrase" { send {hunter22}; x } }\'',
+            'expect <<END\nspawn passwd bob\nexpect "New password:"\nsend "hunter22\\n"\nEND',
             "curl -H 'Authorization: Basic b3BzOmh1bnRlcjIy' https://x.example.com/h",
             'curl -H "X-API-Key: abc123def" https://x.example.com/h',
             "git clone https://ops:hunter22@git.example.com/r /srv/r",
@@ -126,6 +130,10 @@ SCRIPTS = {
             "export VLLM_API_KEY=${VLLM_API_KEY:?set it}",
             "vllm bench --token-ids-file /x",
             'hf auth login --token "$HF_TOKEN"',
+            'expect -c \'spawn ssh x; expect "assword:"; send "$env(PASSWORD)\\r"\'',
+            'expect -c \'spawn ssh -o PasswordAuthentication=no x; expect "(yes/no)"; send "yes\\r"\'',
+            'expect -c \'spawn menu; expect "Choice:"; send "install\\r"; expect "#"; send "exit\\r"\'',
+            'echo "expect the password; send it"',
             "export SECRET_NAME=hf-credentials",
             "slurm --jwt-token-ttl 123456",
         ],
@@ -145,6 +153,9 @@ CONTENTS = {
             'proxy_set_header Authorization "Bearer abc123def456";',
             "url = https://ops:hunter22@x.example.com/simple",
             "machine x.example.com login ops password hunter22",
+            '{"auths": {"registry.example.com": {"auth": "Ym90OlRyMHViNGRvcjN4cXE="}}}',
+            "auths:\n  registry.example.com:\n    auth: Ym90OmE=",
+            "//registry.example.com/:_auth=Ym90OlRyMHViNGRvcjN4cXE=",
             "index-url = https://ops:hunter22@x/simple",
             "setenv HF_TOKEN abc123def",
             TOKEN,
@@ -164,6 +175,12 @@ CONTENTS = {
             "PasswordAuthentication no",
             "password required pam_unix.so",
             "auth required pam_x.so",
+            "auth: required",
+            '{"auths": {"registry.example.com": {"auth": "{{ x }}"}}}',
+            '{"auths": {"registry.example.com": {}}}',
+            "auth: abcdefghijkl",
+            "author: Ym90OlRyMHViNGRvcjN4cXE=",
+            '{"credsStore": "secretservice", "auth": "AAAAAAAAAAA="}',
             'token = os.environ["HF_TOKEN"]',
             "secretName: hf-token-1",
             'eos_token: "<|im_end|>"',
@@ -299,6 +316,7 @@ def test_a_variable_that_holds_a_secret_and_becomes_a_word(spelled):
         "openssl rsa -passin pass:hunter22 -in x || true",
         "kinit bot <<< hunter22 || true",
         "vault login hunter22 || true",
+        'expect -c \'expect "assword:"; send "hunter22\\r"\' || true',
         "net ads join -U 'admin%hunter22' || true",
         "PW=hunter22; pkill -f server; mysql --password $PW || true",
     ],
@@ -352,7 +370,9 @@ def test_a_secret_on_another_line_than_its_finding_is_masked_too(review):
     assert "hunter22" not in repr(found)
 
 
-@pytest.mark.parametrize("piece", ["\n", " ", "a", "a_", "-a", "A=", "login ", "authorization ", "token: ", "name:\n"])
+@pytest.mark.parametrize(
+    "piece", ["\n", " ", "a", "a_", "-a", "A=", "login ", "authorization ", "auth=", "token: ", "name:\n"]
+)
 def test_no_text_takes_long_to_read(piece):
     text = "value: " + piece * (19_000 // len(piece))
     began = time.process_time()
