@@ -7,7 +7,11 @@ from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 
-_PROFILE = re.compile(r"(?:^|/)\.(?:bashrc|zshrc|bash_profile|profile)$")
+_PROFILE = re.compile(
+    r"(?:^|/)\.(?:bashrc|zshrc|kshrc|bash_profile|bash_login|profile|zprofile)$|^/etc/(?:bash\.bashrc|bashrc|zsh/zshrc)$"
+)
+_SHELLS = frozenset({"bash", "sh", "zsh", "ksh", "dash"})
+_TAKES_NEXT = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _SUMMARY = "a profile for interactive shells returns at once in this one, or sets other paths than the service has"
 _REMEDY = "name programs by their whole path, or set what is needed in `env`"
 
@@ -23,13 +27,34 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _reads_profile(it: Command) -> bool:
-    return it.program in ("source", ".") and any(_PROFILE.search(word) for word in it.words[1:2])
+    if it.program in ("source", "."):
+        return any(_PROFILE.search(word) for word in it.words[1:2])
+    started = it.program in _SHELLS and any(_reads_by_itself(option) for option in _options(it))
+    return started or any(word.startswith(("BASH_ENV=", "ENV=")) and _PROFILE.search(word) for word in it.assignments)
+
+
+def _options(it: Command) -> Iterator[str]:
+    """Yield the options of a shell, those before its text or script."""
+    words = iter(it.words[1:])
+    for word in words:
+        if not word.startswith(("-", "+")) or word in ("-", "--"):
+            return
+        yield word
+        if word in _TAKES_NEXT:
+            next(words, None)
+
+
+def _reads_by_itself(option: str) -> bool:
+    """Return whether an option makes a login or an interactive shell: `-l`, `-ic`, `--login`."""
+    letters = option[1:] if option.startswith("-") and not option.startswith("--") else ""
+    return option == "--login" or bool({"l", "i"} & set(letters))
 
 
 RULE = warning(
     "SP177",
     "an interactive shell's profile in a script",
     "~/.bashrc begins with `not interactive: return` on most systems, so what stands below it is not set; and what is "
-    "set is one person's, not the service's. A check by hand then passes and the node's service finds another nvcc.",
+    "set is one person's, not the service's. A check by hand then passes and the node's service finds another nvcc. A "
+    "login shell (`bash -lc`) and an interactive one (`bash -ic`) read such profiles by themselves.",
     check,
 )
