@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +19,9 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.playbook import Playbook
 from stackplan.model.review import Ignored, Review, RuleAbout
 
+Found = tuple[Finding, Rule]
+MOST_IN_A_STEP = 100
+"""So many findings of a rule in a step are listed, and the others are counted."""
 CODE = re.compile(r"SP1\d\d")
 
 
@@ -46,21 +50,40 @@ def review(written: Playbook, rendered: Playbook) -> Review:
     subject = Subject(written, rendered, frozenset(it.code for _, it in _rules()))
     pairs = [(it, rule) for _, rule in _rules() for it in rule.check(subject)]
     hide = hiding({secret for it, _ in pairs for secret in it.secrets})
-    found = [_diagnosis(it, rule, subject, hide) for it, rule in pairs]
-    ignores = _ignores.read(subject)
-    left: list[Diagnosis] = []
-    ignored: list[Ignored] = []
-    used: set[tuple[Ignore, str]] = set()
-    for it in dict.fromkeys(found):
-        answer = next((ignore for ignore in ignores if ignore.answers(it)), None)
+    ignores = _ignores.Ignores(subject)
+    left: list[Found] = []
+    answered: list[tuple[Found, Ignore]] = []
+    for found in dict.fromkeys(pairs):
+        answer = ignores.answer(*found)
         if answer is None:
-            left.append(it)
+            left.append(found)
         else:
-            ignored.append(Ignored(it, answer.reason, answer.at))
-            used.add((answer, it.code or ""))
-    unused = stray_ignore.unused(ignores, used, subject.codes)
-    left += [_diagnosis(it, stray_ignore.RULE, subject, hide) for it in unused]
-    return Review(tuple(_sorted(left)), tuple(ignored))
+            answered.append((found, answer))
+    used = {(answer, rule.code) for (_, rule), answer in answered}
+    left += [(it, stray_ignore.RULE) for it in stray_ignore.unused(ignores.all, used, subject.codes)]
+    ignored = [
+        Ignored(_diagnosis(it, rule, subject, hide), answer.reason, answer.at)
+        for it, rule in _bounded(found for found, _ in answered)
+        if (answer := ignores.answer(it, rule)) is not None
+    ]
+    told = dict.fromkeys(_diagnosis(it, rule, subject, hide) for it, rule in _bounded(left))
+    return Review(tuple(_sorted(told)), tuple(dict.fromkeys(ignored)))
+
+
+def _bounded(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield findings, of each rule in each step as many as somebody reads, and of the others how many there are."""
+    beyond: dict[tuple[str, str | None], list[Found]] = {}
+    seen = Counter[tuple[str, str | None]]()
+    for it, rule in found:
+        seen[rule.code, it.step] += 1
+        if seen[rule.code, it.step] <= MOST_IN_A_STEP:
+            yield it, rule
+        else:
+            beyond.setdefault((rule.code, it.step), []).append((it, rule))
+    for left in beyond.values():
+        first, rule = left[0]
+        summary = f"and {len(left)} more of {rule.code} from here on, which are not listed: {rule.summary}"
+        yield replace(first, summary=summary, remedy="mend those that are listed first"), rule
 
 
 def _diagnosis(finding: Finding, rule: Rule, subject: Subject, hide: Callable[[str], str]) -> Diagnosis:

@@ -29,14 +29,17 @@ _SUM_SUFFIX = re.compile(
     r"(?:\.(?:txt|asc))?$"
 )
 
+_MOST_PARTS = 30
+
 
 def compared(script: Block, downloads: Iterable[str]) -> frozenset[str]:
     """Return which of the downloads a script compares, by their names; `ANY` where that may be all of them."""
     names = frozenset(downloads)
     made = {file_name(it) for command in flat(script) if _sums(command) for it in _written(command)}
     found: set[str] = set()
+    beginnings = _by_beginning(names)
     for files in _comparisons(script, made):
-        own = {name for name in names for file in files if _is_of(file, name)}
+        own = {name for file in files for name in _those_of(file, names, beginnings)}
         found |= own or {ANY}
     return frozenset(found)
 
@@ -47,10 +50,20 @@ def compares_itself(pipeline: Pipeline) -> bool:
     return any((_sums(it) and _checks(it)) or _verifies(it) or it.has("--checksum") for it in found)
 
 
-def _is_of(file: str, name: str) -> bool:
-    """Return whether a file that is named in a comparison is a download, or holds the sum or signature of it."""
+def _by_beginning(names: Iterable[str]) -> dict[str, set[str]]:
+    """Return names by what stands before any dot of them, and by all of them."""
+    found: dict[str, set[str]] = {}
+    for name in names:
+        parts = name.split(".", _MOST_PARTS)
+        for end in range(1, len(parts) + 1):
+            found.setdefault(".".join(parts[:end]), set()).add(name)
+    return found
+
+
+def _those_of(file: str, names: frozenset[str], beginnings: dict[str, set[str]]) -> Iterable[str]:
+    """Return the downloads of which a file that is named in a comparison is one, or holds the sum or signature."""
     stem = _SUM_SUFFIX.sub("", file)
-    return file == name or (bool(stem) and (name == stem or name.startswith(f"{stem}.")))
+    return ({file} & names) | (beginnings.get(stem, set()) if stem else set())
 
 
 def _comparisons(script: Block, made: set[str]) -> Iterator[set[str]]:

@@ -1,14 +1,15 @@
 """`# stackplan: ignore[SP101, SP104] reason`: which findings a comment answers, and which comments are none of this."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackplan.language import tree
+from stackplan.language.lint._rule import Finding, Rule
 from stackplan.language.lint._script import Script
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.tree import Comment
-from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook
 
@@ -40,13 +41,32 @@ class Ignore:
     def reasoned(self) -> bool:
         return _WORD.search(self.reason) is not None
 
-    def answers(self, diagnosis: Diagnosis) -> bool:
-        if diagnosis.code not in self.codes or not self.reasoned:
+    def answers(self, finding: Finding, code: str) -> bool:
+        if code not in self.codes or not self.reasoned:
             return False
-        at = diagnosis.at
-        if not self.narrow and self.step is not None and diagnosis.step == self.step:
+        if not self.narrow and self.step is not None and finding.step == self.step:
             return True
-        return at is not None and at.path == self.at.path and at.line in self.lines
+        return finding.at.path == self.at.path and finding.at.line in self.lines
+
+
+class Ignores:
+    """All comments of a playbook that want to answer a finding, to be asked which one does."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.all = read(subject)
+        self._by_step: dict[str, list[Ignore]] = {}
+        self._by_line: dict[tuple[str, int], list[Ignore]] = {}
+        for it in self.all:
+            if it.step is not None and not it.narrow:
+                self._by_step.setdefault(it.step, []).append(it)
+            for line in it.lines:
+                self._by_line.setdefault((it.at.path, line), []).append(it)
+
+    def answer(self, finding: Finding, rule: Rule) -> Ignore | None:
+        """Return the comment that answers a finding of a rule; one in a script before one at the step."""
+        on_line = self._by_line.get((finding.at.path, finding.at.line), ())
+        at_step = self._by_step.get(finding.step, ()) if finding.step is not None else ()
+        return next((it for it in (*on_line, *at_step) if it.answers(finding, rule.code)), None)
 
 
 def read(subject: Subject) -> tuple[Ignore, ...]:
@@ -94,12 +114,11 @@ def _of_script(step: Looked, subject: Subject) -> Iterator[Ignore]:
     """Yield what comments of the shell in a script want to answer; what a here-document brings elsewhere is none."""
     if step.script is None or "script" not in step.arguments or "stackplan:" not in step.script.text:
         return
-    elsewhere: list[range] | None = None
+    elsewhere = _heredocs(step.script)
     for offset, mark in _marks(step.script.text):
-        elsewhere = _heredocs(step.script) if elsewhere is None else elsewhere
         at = step.script.place_at(offset)
         lines = subject.sources.get(at.path, ())
-        if at.line <= len(lines) and not any(offset in it for it in elsewhere):
+        if at.line <= len(lines) and not _within(elsewhere, offset):
             yield Ignore(*_read(mark), at, step.id, _around(lines, at), narrow=True)
 
 
@@ -112,9 +131,14 @@ def _marks(script: str) -> Iterator[tuple[int, str]]:
         start += len(line)
 
 
-def _heredocs(script: Script) -> list[range]:
+def _heredocs(script: Script) -> list[tuple[int, int]]:
     texts = [it.stdin for it in script.commands if it.stdin is not None and not it.handed]
-    return [range(start, start + len(text)) for text, start in texts if start is not None]
+    return sorted((start, start + len(text)) for text, start in texts if start is not None)
+
+
+def _within(spans: list[tuple[int, int]], offset: int) -> bool:
+    at = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return at >= 0 and offset < spans[at][1]
 
 
 def _around(lines: tuple[str, ...], at: Location) -> range:

@@ -1,7 +1,9 @@
 """Where the commands of a script stand in the file that it was written in."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import accumulate
 
 from stackplan.language.lint._shell import Command, read, read_arguments
 from stackplan.language.lint._tree import Block, flat
@@ -33,6 +35,20 @@ class Script:
     def commands(self) -> tuple[Command, ...]:
         return tuple(flat(self.block))
 
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The names of the variables that any of its commands looks at."""
+        return frozenset(name for command in self.commands for name in command.variables)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset of each line, and of what would follow the last."""
+        return list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+
     def place(self, command: Command) -> Location:
         """Return where a command stands in the file, or where the text begins when that cannot be told."""
         return self.place_at(command.start)
@@ -44,14 +60,13 @@ class Script:
             return self.at
         if not lines[self.at.line - 1][self.at.column - 1 :].startswith("|"):
             return place_of(self.text[offset : offset + 12].split("\n")[0], self.at, self._sources)
-        before = self.text[:offset]
-        number = self.at.line + before.count("\n") + 1
+        below = bisect_right(self._starts, offset, hi=len(self._lines)) - 1
+        number = self.at.line + below + 1
         if number > len(lines):
             return self.at
-        line = lines[number - 1]
-        own = self.text.split("\n")[before.count("\n")]
+        line, own = lines[number - 1], self._lines[below]
         indentation = max(0, len(line.rstrip()) - len(own.rstrip())) if "{{" not in line else _indentation(line, own)
-        return Location(self.at.path, number, indentation + len(before) - (before.rfind("\n") + 1) + 1)
+        return Location(self.at.path, number, indentation + offset - self._starts[below] + 1)
 
 
 def _indentation(line: str, own: str) -> int:

@@ -36,6 +36,7 @@ _ASKING_VERBS = {
 }  # fmt: skip
 _DPKG = re.compile(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
 _CURL = re.compile(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
+_LAST_STATUS = re.compile(r"\$\{?\?")
 _NVIDIA_SMI = ("-q", "-L", "-i", "-d", "-l", "--query", "--format", "--id", "--list")
 
 
@@ -119,8 +120,9 @@ def _leaves(command: Command) -> bool:
 
 def mentions(command: Command, name: str) -> bool:
     """Return whether a variable is a part of a command's words: `$rc`, `${rc}`, `"$?"`."""
-    sign = re.compile(rf"\$\{{?{re.escape(name)}(?!\w)|\(\(.*\b{re.escape(name)}\b" if name != "?" else r"\$\{?\?")
-    return any(sign.search(word) for word in (*command.words, *command.assignments))
+    if name != "?":
+        return name in command.variables
+    return any("?" in word and _LAST_STATUS.search(word) for word in (*command.words, *command.assignments))
 
 
 def working(pipeline: Pipeline) -> list[Command]:

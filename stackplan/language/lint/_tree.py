@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+_NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
+_NAMES = re.compile(r"\b[A-Za-z_]\w*")
+
 
 @dataclass(frozen=True)
 class Command:
@@ -55,6 +58,13 @@ class Command:
     def plain(self) -> tuple[str, ...]:
         """Its words behind the program that are no options."""
         return tuple(word for word in self.words[1:] if not word.startswith("-"))
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The names of the variables that its words and assignments look at: `$rc`, `${rc}`, `(( rc > 0 ))`."""
+        texts = [word for word in (*self.words, *self.assignments) if "$" in word or "((" in word]
+        sums = [text.partition("((")[2] for text in texts if "((" in text]
+        return frozenset([name for text in texts for name in _NAMED.findall(text)] + _NAMES.findall(" ".join(sums)))
 
     def has(self, *options: str) -> bool:
         """Return whether one of the options is given, alone or with a value behind `=`."""

@@ -1,13 +1,16 @@
 """A status that nobody hears of: a pipe in a shell without pipefail, a command in the background, `export A=$(…)`."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, says, works
-from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
 
 _MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
@@ -16,15 +19,48 @@ _OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
 _LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
 
 
+@dataclass
+class _Jobs:
+    """What the commands of a script have to do with those in the background; looked at once for all of them."""
+
+    commands: tuple[Command, ...]
+
+    @cached_property
+    def looked_after(self) -> bool:
+        return any(_LOOKED_AFTER.search(it.text) for it in self.commands)
+
+    @cached_property
+    def waits(self) -> list[Command]:
+        return [it for it in self.commands if it.program == "wait"]
+
+    @cached_property
+    def named(self) -> bool:
+        """Whether a `wait` names a process."""
+        return any(len(it.words) > 1 for it in self.waits)
+
+    @cached_property
+    def _ordered(self) -> tuple[list[int], list[int], str]:
+        """The offsets of the commands in the script, those in a text of all of them, and that text."""
+        ordered = sorted(self.commands, key=lambda it: it.start)
+        texts = [f"{it.text}\n" for it in ordered]
+        return [it.start for it in ordered], list(accumulate(map(len, texts), initial=0)), "".join(texts)
+
+    def speak_of(self, text: str, *, behind: int) -> bool:
+        """Return whether a command behind an offset has a text in its words."""
+        starts, offsets, whole = self._ordered
+        return whole.find(text, offsets[bisect_right(starts, behind)]) >= 0
+
+
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
+        jobs = _Jobs(step.commands)
         for block in blocks(step.script.block):
-            for command, summary, remedy in _hidden(block, step):
+            for command, summary, remedy in _hidden(block, jobs):
                 yield Finding(summary, step.command_at(command), remedy, step.id)
 
 
-def _hidden(block: Block, step: Looked) -> Iterator[tuple[Command, str, str]]:
+def _hidden(block: Block, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
     for chain in block.chains:
         for pipeline in chain.pipelines:
             yield from _in_pipe(pipeline)
@@ -32,7 +68,7 @@ def _hidden(block: Block, step: Looked) -> Iterator[tuple[Command, str, str]]:
                 if it.program in _MASKING and any(_fails(it, word) for word in it.words[1:]):
                     summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
                     yield it, summary, f"assign first, then `{it.program} NAME`"
-        yield from _in_background(chain, step)
+        yield from _in_background(chain, jobs)
 
 
 def _fails(it: Command, word: str) -> bool:
@@ -66,24 +102,23 @@ def _last(part: Part) -> list[Command]:
     return list(surface(part))[-1:]
 
 
-def _in_background(chain: Chain, step: Looked) -> Iterator[tuple[Command, str, str]]:
+def _in_background(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
     if chain.end != "&":
         return
     found = [
         it for part in chain.pipelines[-1].parts for it in surface(part) if works(it) and it.program not in _OWN_LIFE
     ]
-    if not found or any(_LOOKED_AFTER.search(it.text) for it in step.commands):
+    if not found or jobs.looked_after:
         return
-    waits = [it for it in step.commands if it.program == "wait"]
-    if not waits:
+    if not jobs.waits:
         summary = f"`{found[0].program} … &` goes on by itself, and nobody hears how it ends"
         yield found[0], summary, "take the `&` out, or `wait` for its process: `wait $!`"
-    elif not any(len(it.words) > 1 for it in waits) and not _tells(chain, step.commands):
+    elif not jobs.named and not _tells(chain, jobs):
         summary = f"a `wait` that names no process ends with 0, also when `{found[0].program} … &` failed"
         yield found[0], summary, "keep its number, `pid=$!`, and `wait $pid`"
 
 
-def _tells(chain: Chain, commands: tuple[Command, ...]) -> bool:
+def _tells(chain: Chain, jobs: _Jobs) -> bool:
     """Return whether a job itself leaves word of how it ended, or of what it did: a file that is looked at later."""
     groups = [part for part in chain.pipelines[-1].parts if isinstance(part, Group)]
     inner = [it for group in groups for _, block in group.blocks for it in blocks(block)]
@@ -99,8 +134,7 @@ def _tells(chain: Chain, commands: tuple[Command, ...]) -> bool:
         for _, target in redirections
         if target != "/dev/null"
     ]
-    later = [it for it in commands if it.start > last]
-    return any(target and target in it.text for target in targets for it in later)
+    return any(target and jobs.speak_of(target, behind=last) for target in targets)
 
 
 def _leads_on(chain: Chain) -> bool:

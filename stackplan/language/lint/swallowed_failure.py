@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._negated import stopping_nothing
 from stackplan.language.lint._rule import Finding, warning
+from stackplan.language.lint._script import Script
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, working, works
-from stackplan.language.lint._subject import Looked, Subject
+from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
 
 _AS_IF = "write it as `if`, and `exit 1` in it"
@@ -17,19 +18,19 @@ _OFF = "from here on every failure is passed over"
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
-        for command, summary, remedy in _found(step, step.script.block):
+        for command, summary, remedy in _found(step.script):
             yield Finding(summary, step.command_at(command), remedy, step.id)
         for command in stopping_nothing(step.script.block) if "!" in step.script.text else ():
             summary = f"`! {command.program} …` stops nothing, whatever {command.program} ends with"
             yield Finding(summary, step.command_at(command), _AS_IF, step.id)
 
 
-def _found(step: Looked, whole: Block) -> Iterator[tuple[Command, str, str]]:
-    for block in blocks(whole):
-        yield from _switched_off(block, step.commands)
+def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
+    for block in blocks(script.block):
+        yield from _switched_off(block, script)
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
-            yield from _passed_over(chain, block, step.commands, last=last)
+            yield from _passed_over(chain, block, script, last=last)
             if not last:
                 yield from _ended_well(chain, block.chains[number + 1])
             for pipeline in chain.pipelines:
@@ -38,14 +39,12 @@ def _found(step: Looked, whole: Block) -> Iterator[tuple[Command, str, str]]:
                         yield from _told_only(part)
 
 
-def _passed_over(
-    chain: Chain, block: Block, commands: tuple[Command, ...], *, last: bool
-) -> Iterator[tuple[Command, str, str]]:
+def _passed_over(chain: Chain, block: Block, script: Script, *, last: bool) -> Iterator[tuple[Command, str, str]]:
     """Look at `A || B` for a B that makes nothing of A's failure."""
     for at, operator in enumerate(chain.operators):
         left, right = chain.pipelines[at], chain.pipelines[at + 1]
         answer = Block((Chain((right,), (), ""),))
-        if operator == "||" and _is_lost(answer, block, commands):
+        if operator == "||" and _is_lost(answer, block, script):
             lost = working(left)
         elif operator == "&&" and at == len(chain.operators) - 1 and not last and all(map(says, surface_of(answer))):
             lost = [it for it in working(left) if not it.tested]
@@ -74,20 +73,20 @@ def _short(pipeline: Pipeline) -> str:
     return text if len(text) <= 30 else f"{found[0].program} …"
 
 
-def _is_lost(answer: Block, block: Block, commands: tuple[Command, ...]) -> bool:
+def _is_lost(answer: Block, block: Block, script: Script) -> bool:
     found = list(surface_of(answer))
     if block.substituted and any(says(it) and len(it.words) > 1 for it in found):
         # `$(command || echo none)` is a value of its own.
         return False
     if len(found) == 1 and not found[0].words:
-        return _noted_for_nothing(found[0], commands)
+        return _noted_for_nothing(found[0], script)
     return passes_over(answer)
 
 
-def _noted_for_nothing(it: Command, commands: tuple[Command, ...]) -> bool:
+def _noted_for_nothing(it: Command, script: Script) -> bool:
     """Return whether the variable of `|| rc=$?` is never looked at."""
     names = [word.partition("=")[0].rstrip("+") for word in it.assignments]
-    return bool(names) and not any(mentions(other, name) for name in names for other in commands)
+    return bool(names) and script.variables.isdisjoint(names)
 
 
 def _told_only(group: Group) -> Iterator[tuple[Command, str, str]]:
@@ -106,29 +105,36 @@ def _told_only(group: Group) -> Iterator[tuple[Command, str, str]]:
         yield command, summary, "end the branch with `exit 1`"
 
 
-def _switched_off(block: Block, commands: tuple[Command, ...]) -> Iterator[tuple[Command, str, str]]:
+def _switched_off(block: Block, script: Script) -> Iterator[tuple[Command, str, str]]:
     """Look at what runs between `set +e` and its end; whose status is looked at may fail."""
     pipelines = [it for chain in block.chains for it in chain.pipelines]
-    for at, pipeline in enumerate(pipelines):
-        command = pipeline.parts[0]
-        if not isinstance(command, Command):
-            continue
-        if ("errexit", False) in command.switched:
-            reach = pipelines[at + 1 :]
-            if any(_unheard(it, reach[n + 1 : n + 2], commands) for n, it in enumerate(_until_on(reach))):
-                yield command, f"`{command.text}`: {_OFF}", "take it out, and test the one command that may fail"
-        elif command.program == "trap" and _ends_well(command):
+    for command in _first_of_each(pipelines):
+        if command.program == "trap" and _ends_well(command):
             yield command, f"`{command.text[:40]}` ends the script with 0 after a failure", "take it out"
+    for command in reversed(list(_passing_over(pipelines, script))):
+        yield command, f"`{command.text}`: {_OFF}", "take it out, and test the one command that may fail"
 
 
-def _until_on(pipelines: list[Pipeline]) -> Iterator[Pipeline]:
-    for pipeline in pipelines:
-        if any(isinstance(it, Command) and ("errexit", True) in it.switched for it in pipeline.parts):
-            return
-        yield pipeline
+def _first_of_each(pipelines: list[Pipeline]) -> Iterator[Command]:
+    return (it.parts[0] for it in pipelines if isinstance(it.parts[0], Command))
 
 
-def _unheard(pipeline: Pipeline, following: list[Pipeline], commands: tuple[Command, ...]) -> bool:
+def _passing_over(pipelines: list[Pipeline], script: Script) -> Iterator[Command]:
+    """Yield each `set +e` behind which something fails unheard before `set -e`, the last one first."""
+    if not any(("errexit", False) in it.switched for it in _first_of_each(pipelines)):
+        return
+    unheard = False
+    for at in range(len(pipelines) - 1, -1, -1):
+        parts = pipelines[at].parts
+        if unheard and isinstance(parts[0], Command) and ("errexit", False) in parts[0].switched:
+            yield parts[0]
+        if any(isinstance(it, Command) and ("errexit", True) in it.switched for it in parts):
+            unheard = False
+        else:
+            unheard = unheard or _unheard(pipelines[at], pipelines[at + 1 : at + 2], script)
+
+
+def _unheard(pipeline: Pipeline, following: list[Pipeline], script: Script) -> bool:
     """Return whether nobody looks at the status of something that works: no `$?`, `if` or `||`."""
     if not any(works(it) and not it.tested and it.after not in ("&&", "||") for it in working(pipeline)):
         return False
@@ -137,7 +143,7 @@ def _unheard(pipeline: Pipeline, following: list[Pipeline], commands: tuple[Comm
             names = [
                 word.partition("=")[0] for word in (*it.assignments, *it.words[1:]) if re.match(r"\w+=.*\$\{?\?", word)
             ]
-            return bool(names) and not any(mentions(other, name) for name in names for other in commands)
+            return bool(names) and script.variables.isdisjoint(names)
     return True
 
 
