@@ -218,7 +218,8 @@ def _state(record: dict[str, object]) -> LabState:
         inventory=str(record["inventory"]),
         index_url=str(record["index_url"]),
         nodes=tuple(str(name) for name in nodes),
-        family=str(record["family"]),
+        # A lab of a stackplan that knew no other does not say it.
+        family=str(record.get("family", "blackwell")),
     )
 
 

@@ -1,4 +1,4 @@
-"""The systemd units of a simulated node: a stand-in for systemctl, and servers that load no model.
+"""The systemd units of a simulated node: stand-ins for systemctl and journalctl, and servers that load no model.
 
 `sglang` runs from ~/ml-env and `vllm` from ~/vllm-env, which a playbook makes. Neither is started before somebody asks.
 """
@@ -20,14 +20,10 @@ _SERVERS = {
 
 
 def add_services(sandbox: Sandbox) -> int:
-    """Give a node systemctl and its units; return the port of loopback on which its servers answer."""
-    for name in ("systemctl.py", "inference_server.py"):
-        shutil.copyfile(_HERE / name, sandbox.programs / name)
-    python = shlex.quote(str(sandbox.programs / "python3"))
-    script = shlex.quote(str(sandbox.programs / "systemctl.py"))
-    program = sandbox.programs / "systemctl"
-    program.write_text(f'#!/bin/sh\n# A stand-in of stackplan\'s lab for systemctl.\nexec {python} -I {script} "$@"\n')
-    program.chmod(0o755)
+    """Give a node systemctl, journalctl and its units; return the port of loopback on which its servers answer."""
+    shutil.copyfile(_HERE / "inference_server.py", sandbox.programs / "inference_server.py")
+    for name in ("systemctl", "journalctl"):
+        _add_program(sandbox, name)
     sandbox.units.mkdir(mode=0o700)
     port = _free_port()
     for name, (environment, modules) in _SERVERS.items():
@@ -35,6 +31,16 @@ def add_services(sandbox: Sandbox) -> int:
         server = sandbox.programs / "inference_server.py"
         add_unit(sandbox, name, [str(interpreter), "-I", str(server), str(port), str(sandbox.units), *modules])
     return port
+
+
+def _add_program(sandbox: Sandbox, name: str) -> None:
+    """Give a node the stand-in for a program, run by the node's own Python."""
+    script = sandbox.programs / f"{name}.py"
+    shutil.copyfile(_HERE / script.name, script)
+    run = f"{shlex.quote(str(sandbox.programs / 'python3'))} -I {shlex.quote(str(script))}"
+    program = sandbox.programs / name
+    program.write_text(f'#!/bin/sh\n# A stand-in of stackplan\'s lab for {name}.\nexec {run} "$@"\n')
+    program.chmod(0o755)
 
 
 def add_unit(sandbox: Sandbox, name: str, argv: list[str], *, started: bool = False) -> None:

@@ -1,7 +1,8 @@
 """A stand-in for systemctl on the lab's nodes: the units of one node's folder, and no others. Standard library only.
 
 It keeps each unit in `units/NAME.json` beside the programs of the node and starts what stands in `argv` as a process of
-its own, or nothing where there is none (a unit that is active without one). It knows `show`, `start`, `stop`,
+its own, or nothing where there is none (a unit that is active without one); what that writes goes to `units/NAME.log`,
+from where the stand-in for journalctl has it. It knows `show`, `start`, `stop`,
 `restart`, `enable` and `disable`, in the form in which stackplan asks systemd.
 """
 

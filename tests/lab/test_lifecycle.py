@@ -1,5 +1,6 @@
 """A lab in a process of its own: started, found, refused a second time, ended, and recognised when it was killed."""
 
+import json
 import os
 import signal
 import threading
@@ -28,6 +29,16 @@ def test_a_lab_is_started_found_and_ended(folder):
     assert lifecycle.stop(folder) == state
     assert lifecycle.status(folder) is None
     assert sorted(path.name for path in folder.iterdir()) == ["lab.lock", "lab.log"]
+
+
+def test_a_lab_of_before_there_were_families_is_known_and_ended(folder):
+    state = lifecycle.start(1, folder)
+    record = json.loads((folder / "lab.json").read_text())
+    assert record.pop("family") == "blackwell"
+    (folder / "lab.json").write_text(json.dumps(record))
+    assert lifecycle.status(folder) == state
+    assert lifecycle.stop(folder) == state
+    assert lifecycle.status(folder) is None
 
 
 def test_what_a_killed_lab_left_is_removed_and_a_new_one_starts(folder):

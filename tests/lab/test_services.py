@@ -1,6 +1,7 @@
 """The stand-ins of a node's systemd and servers: told apart are what runs, what was stopped, and what died."""
 
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -27,9 +28,9 @@ def node(tmp_path):
     end_services(sandbox)
 
 
-def call(node, *words, check=0):
+def call(node, *words, check=0, program="systemctl"):
     done = subprocess.run(
-        [node.programs / "systemctl", *words], env=node.environment, capture_output=True, text=True, check=False
+        [node.programs / program, *words], env=node.environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == check, done.stderr
     return done
@@ -81,12 +82,41 @@ def test_a_number_that_another_process_has_now_is_not_taken_for_the_unit():
         process.wait()
 
 
-def test_a_server_ends_with_its_node(node, tmp_path):
+def server_of(node, port):
+    """Return the arguments by which a server of the lab starts that needs no environment."""
     (node.home / "module").mkdir()
     (node.home / "module" / "served.py").write_text("__version__ = '1.2'\n")
     server = f"import sys; sys.path.insert(0, {str(node.home / 'module')!r}); sys.argv[0] = {str(node.programs)!r}"
     run = f"{server}; import runpy; runpy.run_path({str(node.programs / 'inference_server.py')!r}, run_name='__main__')"
-    process = subprocess.Popen([sys.executable, "-c", run, "0", str(node.units), "served"])
+    return [sys.executable, "-c", run, str(port), str(node.units), "served"]
+
+
+def test_a_server_whose_port_is_taken_says_so_in_its_journal(node):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        add_unit(node, "server", server_of(node, port))
+        call(node, "start", "server")
+        wait_until(lambda: unit(node, "server")["ActiveState"] == "failed")
+    words = ["--no-pager", "--quiet", "--output=cat", "--lines=20", "--unit=server.service"]
+    assert call(node, *words, program="journalctl").stdout == (
+        "ERROR:    [Errno 98] error while attempting to bind on address "
+        f"('127.0.0.1', {port}): address already in use\n"
+    )
+
+
+def test_the_journal_has_the_last_lines_of_a_unit(node):
+    add_unit(node, "talker", [sys.executable, "-c", "[print(it) for it in range(30)]"])
+    call(node, "start", "talker")
+    wait_until(lambda: unit(node, "talker")["ActiveState"] == "failed")
+    assert call(node, "--lines=2", "--unit=talker", program="journalctl").stdout == "28\n29\n"
+    assert len(call(node, "--unit=talker", program="journalctl").stdout.splitlines()) == 10
+    assert call(node, "--lines=0", "--unit=talker", program="journalctl").stdout == ""
+    assert call(node, "--unit=nobody", program="journalctl").stdout == ""
+    assert "does not know: -k" in call(node, "-k", program="journalctl", check=1).stderr
+
+
+def test_a_server_ends_with_its_node(node, tmp_path):
+    process = subprocess.Popen(server_of(node, 0))
     try:
         shutil.rmtree(node.units)
         assert process.wait(30) == 0
