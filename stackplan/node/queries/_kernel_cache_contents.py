@@ -6,6 +6,10 @@ Read on 2026-12-02 in:
         beside it, __grp__NAME.json, NAME.autotune.json, its own modules, `lock`, and tmp.pid_PID_UUID in passing
     tilelang (tilelang/cache/*_kernel_cache.py of 0.1.4 and of today): fixed names
     DeepGEMM (deep_gemm/jit and csrc/jit): `kernel` with an ending
+    triton 2.x (triton/compiler/make_launcher.py): KERNEL.so, the launcher, alone in a folder, told by its module
+    torch 2.14 (torch/utils/cpp_extension.py): build.ninja, ninja's own files, objects, NAME.so, what load_inline writes
+    flashinfer 0.6 (flashinfer/jit/core.py): cached_ops/NAME/ with a build, cached_ops/tmp, generated/ with sources
+    vllm 0.16 (vllm/compilation): rank_N_N/PREFIX/ with the graph and the cache's index, `model`, caches of inductor
 """
 
 from __future__ import annotations
@@ -13,12 +17,18 @@ from __future__ import annotations
 import os
 import re
 import stat
+from typing import Callable
+
+from stackplan.node.plain_file import open_plain
 
 _LOCK = r"(?:.+\.)?lock"
 _STAGE = r"(?P<kernel>.+)\.(?:ttir|ttgir|llir|ptx|sass|cubin|hsaco|amdgcn|spv|zebin)"
 _MODULE = r"(?:__triton_launcher|cuda_utils|hip_utils|spirv_utils|arch_utils)(?:\.[\w-]+)?\.so"
 _TRITON_BESIDE = re.compile(rf"__grp__.+\.json|{_LOCK}")
+_SHARED = re.compile(r".+\.so")
 _OF_KERNEL = re.compile(r"(?P<kernel>.+)\.(?:json|source)")
+_LAUNCHER = b"PyInit___triton_launcher"
+_LARGEST_LAUNCHER = 1 << 20
 _PASSING = re.compile(r"tmp\.pid_\d+_[0-9a-f-]+")
 # By tool: what a kernel is known by, and what else the tool writes beside one.
 _WRITTEN = {
@@ -31,17 +41,44 @@ _WRITTEN = {
         ),
     ),
     "deep_gemm": (re.compile(r"kernel\.(?:cu|cubin|so|ptx|sass)"), re.compile(_LOCK)),
+    "torch_extensions": (
+        re.compile(r"build\.ninja"),
+        re.compile(rf"\.ninja_\w+|.+\.(?:o|so|d|gch)|(?:main|cuda|hip|sycl)(?:_hip)?\.(?:cpp|cu|hip|sycl)|{_LOCK}"),
+    ),
+}
+_RANK = r"rank_\d+(?:_\d+)?"
+# The same of tools whose entries are trees, by the path from the entry.
+_IN_TREE = {
+    "flashinfer": (
+        re.compile(r"cached_ops/(?:[^/]+/)?(?:build\.ninja|[^/]+\.so)|generated/.+\.cu"),
+        re.compile(
+            rf"flashinfer_jit\.log|cached_ops/.*(?:\.ninja_\w+|\.(?:ninja|o|d|log)|/{_LOCK})"
+            r"|generated/.+\.(?:cuh|h|hpp|hxx|c|cc|cpp|cxx|inc|inl|jinja|json)"
+        ),
+    ),
+    "vllm": (
+        re.compile(
+            rf"(?:{_RANK}/)?(?:[\w.-]+/)?(?:computation_graph\w*\.py|transformed_code\.py|vllm_compile_cache\.py"
+            r"|cache_key_factors\.json)"
+            rf"|{_RANK}/model|(?:{_RANK}/)?(?:[\w.-]+/)?(?:inductor_cache|triton_cache)/.+"
+        ),
+        # What lies beside these hangs on vllm's release and on inductor.
+        re.compile(rf"{_RANK}/.+|{_LOCK}"),
+    ),
 }
 
 
-def look(tool: str, path: str) -> tuple[bool, str | None]:
+def look(tool: str, path: str, spent: Callable[[], bool] = lambda: False) -> tuple[bool, str | None]:
     """Return whether a folder holds kernels of a tool, and the first thing in it that the tool does not write.
 
-    Of a tool whose files have no fixed names the entries are its own. Links and folders are no tool's, but for what
-    triton renames its files out of. Raise OSError where the folder cannot be looked into.
+    Inductor's files have no fixed names: its entries are its own. Links and folders are no tool's, but for what triton
+    renames its files out of, and in the trees of flashinfer and vllm. A tree is looked at until `spent`. Raise OSError
+    where the folder cannot be looked into.
     """
     if tool == "inductor" and os.path.basename(os.path.dirname(os.path.dirname(path))) == "triton":
         tool = "triton"
+    if tool in _IN_TREE:
+        return _look_into_tree(*_IN_TREE[tool], path, spent)
     if tool not in _WRITTEN:
         return True, None
     made, beside = _WRITTEN[tool]
@@ -51,10 +88,43 @@ def look(tool: str, path: str) -> tuple[bool, str | None]:
     kernels = [match for match in map(made.fullmatch, files) if match]
     known = {match.string for match in kernels} | {name for name in files if beside.fullmatch(name)}
     if tool == "triton":
-        compiled = {match["kernel"] for match in kernels}
+        kernels += [it for it in map(_SHARED.fullmatch, files - known) if it and _launches(os.path.join(path, it[0]))]
+        known |= {match.string for match in kernels}
+        compiled = {match.groupdict().get("kernel") for match in kernels}
         known |= {name for name in files if (it := _OF_KERNEL.fullmatch(name)) and it["kernel"] in compiled}
         known |= {name for name, mode in modes.items() if stat.S_ISDIR(mode) and _is_passing(os.path.join(path, name))}
     return bool(kernels), min(set(modes) - known, default=None)
+
+
+def _look_into_tree(
+    made: re.Pattern[str], beside: re.Pattern[str], path: str, spent: Callable[[], bool]
+) -> tuple[bool, str | None]:
+    kernels = False
+    strays: list[str] = []
+    refused: list[OSError] = []
+    for folder, folders, names in os.walk(path, onerror=refused.append):
+        if spent():
+            # It is judged no further, either.
+            return True, None
+        links = [it for it in folders if os.path.islink(os.path.join(folder, it))]
+        for name in (*names, *links):
+            relative = os.path.relpath(os.path.join(folder, name), path)
+            if made.fullmatch(relative):
+                kernels = True
+            elif not beside.fullmatch(relative):
+                strays.append(relative)
+    # What may not be looked into may hold anything.
+    strays += [os.path.relpath(error.filename, path) for error in refused if not isinstance(error, FileNotFoundError)]
+    return kernels, min(strays, default=None)
+
+
+def _launches(path: str) -> bool:
+    """Return whether a shared object is the launcher of a kernel, by the name of the module that it is."""
+    try:
+        with open_plain(path) as stream:
+            return _LAUNCHER in stream.read(_LARGEST_LAUNCHER)
+    except OSError:
+        return False
 
 
 def _is_passing(path: str) -> bool:

@@ -6,7 +6,7 @@ By the tools' own environment variables and defaults, read on 2026-12-02 in:
     torch 2.14 (torch/_inductor/runtime/cache_dir_utils.py): TORCHINDUCTOR_CACHE_DIR, else TMPDIR/torchinductor_USER
     flashinfer (flashinfer/jit/env.py): (FLASHINFER_WORKSPACE_BASE, else the home)/.cache/flashinfer/[VERSION/]ARCHS;
         `cubins` beside them are downloads, not compiled here
-    vllm (vllm/envs.py): (VLLM_CACHE_ROOT, else XDG_CACHE_HOME/vllm)/torch_compile_cache/HASH
+    vllm (vllm/envs.py): (VLLM_CACHE_ROOT, else XDG_CACHE_HOME/vllm)/torch_compile_cache/[torch_aot_compile/]HASH
     DeepGEMM: (DG_JIT_CACHE_DIR, else the home/.deep_gemm)/cache/kernel.NAME.HASH; sglang sets it to
         SGLANG_DG_CACHE_DIR, else ~/.cache/deep_gemm or (SGLANG_CACHE_DIR, else ~/.cache/sglang)/deep_gemm
     tilelang (tilelang/env.py, cache/kernel_cache.py): TILELANG_CACHE_DIR, else ~/.tilelang/cache, then HASH, since 2026
@@ -23,6 +23,7 @@ from typing import Callable, Iterator, Mapping, NamedTuple
 
 _BASE32 = r"[A-Z2-7]{52}"
 _HEX = r"[0-9a-f]{64}"
+_ARCHITECTURES = r"noarch|\d+[a-z]*(?:_\d+[a-z]*)*"
 _SHARD = r"[a-z2-7]{2}"
 
 
@@ -57,7 +58,7 @@ def caches(environment: Mapping[str, str], home: str, user: str) -> list[Cache]:
         ("torch_extensions", "TORCH_EXTENSIONS_DIR", os.path.join(xdg, "torch_extensions"), torch, extensions),
         ("inductor", "TORCHINDUCTOR_CACHE_DIR", os.path.join(temporary, f"torchinductor_{name}"), triton, _inductor),
         ("flashinfer", None, flashinfer, ("flashinfer-python", "torch"), _flashinfer),
-        ("vllm", None, compiled, ("vllm", "torch", "triton"), _named("[0-9a-f]{6,64}")),
+        ("vllm", None, compiled, ("vllm", "torch", "triton"), _vllm),
         ("deep_gemm", "DG_JIT_CACHE_DIR", os.path.join(home, ".deep_gemm"), gemm, _deep_gemm),
         ("deep_gemm", "SGLANG_DG_CACHE_DIR", os.path.join(xdg, "deep_gemm"), gemm, _deep_gemm),
         ("deep_gemm", None, own_sglang, gemm, _deep_gemm),
@@ -151,8 +152,18 @@ def _flashinfer(root: str) -> Iterator[str]:
         else:
             below = [name]
         for path in below:
+            if not re.fullmatch(_ARCHITECTURES, os.path.basename(path)):
+                continue
             if {"cached_ops", "generated"} & set(subfolders(os.path.join(root, path))):
                 yield path
+
+
+def _vllm(root: str) -> Iterator[str]:
+    compiled = _named("[0-9a-f]{6,64}")
+    yield from compiled(root)
+    whole = os.path.join(root, "torch_aot_compile")
+    if os.path.isdir(whole) and not os.path.islink(whole):
+        yield from (os.path.join("torch_aot_compile", it) for it in compiled(whole))
 
 
 def _tilelang(root: str) -> Iterator[str]:
@@ -167,4 +178,5 @@ def _tilelang(root: str) -> Iterator[str]:
                     yield from (os.path.join(below, it) for it in kernels if re.fullmatch(_HEX, it))
 
 
-_hashes = _named(f"{_BASE32}|{_HEX}")
+# An MD5 sum until triton 2.1.
+_hashes = _named(f"{_BASE32}|{_HEX}|[0-9a-f]{{32}}")

@@ -81,7 +81,7 @@ def judged(cache: Cache, packages: Packages, budget: Budget) -> Iterator[Entry]:
             return
         entry = Entry(os.path.join(root, name))
         try:
-            own, entry.stray = _kernel_cache_contents.look(cache.tool, entry.path)
+            own, entry.stray = _kernel_cache_contents.look(cache.tool, entry.path, lambda: budget.spent)
         except OSError:
             # It was removed meanwhile, or belongs to another user: then there is nothing in it to be judged, either.
             own = True

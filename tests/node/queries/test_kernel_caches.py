@@ -19,6 +19,8 @@ OLD, NEW = INSTALLED - 3600, INSTALLED + 3600
 
 
 TRITON, TILELANG = f".triton/cache/{HASH}", f".tilelang/cache/{HEX}"
+FLASHINFER, VLLM = ".cache/flashinfer/0.6.14/90a_100a", ".cache/vllm/torch_compile_cache/0f0f0f0f0f"
+EXTENSION = ".cache/torch_extensions/py311_cu130/fused"
 FOREIGN = [
     (TRITON, ["thesis.docx"]),
     (TRITON, ["photo.jpg", "lib.so"]),
@@ -28,6 +30,12 @@ FOREIGN = [
     (TILELANG, ["thesis.so", "data.bin"]),
     (TILELANG, ["kernel.cu"]),
     (f".tilelang/cache/0.1.9/linux-x86_64/kernels/{HEX}", ["thesis.so"]),
+    (FLASHINFER, ["generated/thesis.docx"]),
+    (FLASHINFER, ["cached_ops/notes/x.py", "README"]),
+    (".cache/flashinfer/0.6.14/tuning", ["cached_ops/x/x.so"]),
+    (VLLM, ["thesis.docx"]),
+    (VLLM, ["rank_0_0/thesis.docx", "model"]),
+    (EXTENSION, ["fused.so", "thesis.docx"]),
 ]
 MIXED = [
     (TRITON, ["k.cubin", "thesis.docx"], "thesis.docx"),
@@ -36,6 +44,12 @@ MIXED = [
     (TRITON, ["k.cubin", "tmp.pid_7_0a-1b/thesis.docx"], "tmp.pid_7_0a-1b"),
     (TILELANG, ["kernel_lib.so", "params.pkl", "data.bin"], "data.bin"),
     (TILELANG, ["kernel_lib.so", "notes/x"], "notes"),
+    (FLASHINFER, ["cached_ops/x/x.so", "notes.txt"], "notes.txt"),
+    (FLASHINFER, ["cached_ops/x/x.so", "cached_ops/x/thesis.docx"], "cached_ops/x/thesis.docx"),
+    (FLASHINFER, ["generated/x.cu", "generated/x/thesis.docx"], "generated/x/thesis.docx"),
+    (VLLM, ["rank_0_0/backbone/computation_graph.py", "thesis.docx"], "thesis.docx"),
+    (EXTENSION, ["build.ninja", "fused.so", "fused.cu"], "fused.cu"),
+    (EXTENSION, ["build.ninja", "src/main.cpp"], "src"),
 ]
 OWN = [
     (TRITON, ["__grp__k.json", "k.json", "k.source", "k.ttir", "k.ttgir", "k.llir", "k.ptx", "k.cubin", "lock"]),
@@ -47,7 +61,17 @@ OWN = [
     (TILELANG, ["kernel.cubin", "kernel.py", "params.pkl"]),
     (TILELANG, ["kernel.py", "launcher.cpp", "launcher_lib.so"]),
     (f".tilelang/cache/0.1.9/linux-x86_64/kernels/{HEX}", ["kernel_lib.so", "params.json", "manifest.json"]),
+    (FLASHINFER, ["flashinfer_jit.log", "cached_ops/tmp/x.lock", "cached_ops/x/build.ninja", "cached_ops/x/x.cuda.o"]),
+    (FLASHINFER, ["cached_ops/x/.ninja_log", "cached_ops/x/x.so", "generated/x/a_kernel.cu", "generated/x/a.inc"]),
+    (VLLM, ["rank_0_0/backbone/computation_graph.py", "rank_0_0/backbone/cache_key_factors.json"]),
+    (VLLM, ["rank_0_0/inductor_cache/ab/cab.py", "rank_0_0/artifact_shape_None_subgraph_0"]),
+    (EXTENSION, ["build.ninja", ".ninja_log", ".ninja_deps", "main.cpp", "main.o", "cuda.cuda.o", "fused.so", "lock"]),
 ]
+
+
+def content(path):
+    """Return what a tool writes there, as far as it is looked at."""
+    return ninja("fused") if path.endswith("build.ninja") else b"kernel"
 
 
 @pytest.fixture
@@ -103,7 +127,7 @@ def test_each_tool_where_it_keeps_its_kernels(ask, write):
         f"tmp/torchinductor_{user}/ab/cabxyz.py",
         f"tmp/torchinductor_{user}/triton/0/{HASH}/kernel.cubin",
         ".cache/flashinfer/0.6.14/120f/cached_ops/sampling/sampling.so",
-        ".cache/vllm/torch_compile_cache/1517964802/rank_0_0/kernel.py",
+        ".cache/vllm/torch_compile_cache/1517964802/rank_0_0/backbone/computation_graph.py",
         ".deep_gemm/cache/kernel.gemm.0a1b/kernel.cubin",
         f".tilelang/cache/{HEX}/kernel_lib.so",
     ):
@@ -167,8 +191,8 @@ def test_a_folder_that_says_another_cuda(ask, write):
         ("TRITON_HOME", ("data", f"data/.triton/cache/{HEX}/k.cubin", "triton")),
         ("TORCHINDUCTOR_CACHE_DIR", ("ind", "ind/ab/cabxyz.py", "inductor")),
         ("FLASHINFER_WORKSPACE_BASE", ("fi", "fi/.cache/flashinfer/80_90/cached_ops/x.so", "flashinfer")),
-        ("XDG_CACHE_HOME", ("xdg", "xdg/vllm/torch_compile_cache/0a1b2c3d4e/k.py", "vllm")),
-        ("VLLM_CACHE_ROOT", ("v", "v/torch_compile_cache/0a1b2c3d4e/k.py", "vllm")),
+        ("XDG_CACHE_HOME", ("xdg", "xdg/vllm/torch_compile_cache/0a1b2c3d4e/rank_0_0/transformed_code.py", "vllm")),
+        ("VLLM_CACHE_ROOT", ("v", f"v/torch_compile_cache/torch_aot_compile/{HEX}/rank_0_0/model", "vllm")),
         ("DG_JIT_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
         ("SGLANG_DG_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
         ("SGLANG_CACHE_DIR", ("sgl", "sgl/deep_gemm/cache/kernel.x.1/kernel.cu", "deep_gemm")),
@@ -207,8 +231,8 @@ def test_what_does_not_look_like_an_entry_is_no_cache(home, ask, write):
 def test_old_kernels_beside_something_else_are_not_called_stale(home, ask, write, case):
     folder, names, stray = case
     for name in names:
-        write(f"{folder}/{name}", OLD)
-    row = ask()[1]["triton" if folder == TRITON else "tilelang"]
+        write(f"{folder}/{name}", OLD, content(name))
+    (row,) = (row for row in ask()[1].values() if row["entries"])
     assert (row["entries"], row["stale_entries"], row["mixed_entries"]) == (1, 0, 1)
     assert row["strays"] == [f"{home}/{folder}/{stray}"]
 
@@ -218,6 +242,32 @@ def test_a_folder_without_the_tools_own_files_is_no_entry(ask, write, folder, na
     for name in names:
         write(f"{folder}/{name}", OLD)
     assert sum(row["entries"] for row in ask()[1].values()) == 0
+
+
+@pytest.mark.parametrize("folder", [HEX[:32], HEX, HASH])
+def test_a_launcher_of_triton_2_tells_itself_by_its_module(ask, write, folder):
+    launcher = elf_file(["libcuda.so.1", "libc.so.6"]) + b"\0PyInit___triton_launcher\0"
+    write(f".triton/cache/{folder}/add_kernel.so", OLD, launcher)
+    write(f".triton/cache/{'1e' * 16}/thesis.so", OLD, elf_file(["libc.so.6"]))
+    row = ask()[1]["triton"]
+    assert (row["entries"], row["stale_entries"], row["mixed_entries"]) == (1, 1, 0)
+
+
+def test_a_part_that_may_not_be_looked_into_may_hold_anything(home, ask, write):
+    write(f"{FLASHINFER}/cached_ops/x/x.so", OLD)
+    closed = home / FLASHINFER / "generated"
+    closed.mkdir()
+    real = os.scandir
+
+    def refusing(path):
+        if os.fspath(path) == str(closed):
+            raise PermissionError(13, "Permission denied", str(closed))
+        return real(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "scandir", refusing)
+        row = ask()[1]["flashinfer"]
+    assert (row["stale_entries"], row["strays"]) == (0, [str(closed)])
 
 
 def test_links_are_not_followed(home, ask, write, tmp_path):
@@ -324,7 +374,7 @@ class TestClearing:
         outside.write_text("precious")
         os.utime(outside, (OLD, OLD))
         stale = write(f".triton/cache/{HASH}/k.cubin", OLD).parent
-        folder = write(".cache/vllm/torch_compile_cache/0f0f0f0f/k.py", OLD).parent
+        folder = write(f"{VLLM}/rank_0_0/vllm_compile_cache.py", OLD).parent
         (folder / "link").symlink_to(outside)
         (folder / "folder").symlink_to(tmp_path)
         kept = [
@@ -346,21 +396,21 @@ class TestClearing:
     @pytest.mark.parametrize("case", MIXED)
     def test_what_is_not_the_tools_alone_is_left_and_told(self, clear, write, capsys, case):
         folder, names, stray = case
-        written = [write(f"{folder}/{name}", OLD) for name in names]
+        written = [write(f"{folder}/{name}", OLD, content(name)) for name in names]
         assert clear() == 0
         assert all(path.exists() for path in written)
         assert f"{folder} is left: {stray} in it is not" in capsys.readouterr().out
 
     @pytest.mark.parametrize(("folder", "names"), FOREIGN)
     def test_a_name_alone_is_no_entry(self, clear, write, folder, names):
-        written = [write(f"{folder}/{name}", OLD) for name in names]
+        written = [write(f"{folder}/{name}", OLD, content(name)) for name in names]
         assert clear() == 0
         assert all(path.exists() for path in written)
 
     @pytest.mark.parametrize(("folder", "names"), OWN)
     def test_the_tools_own_files_go(self, home, clear, write, folder, names):
         for name in names:
-            write(f"{folder}/{name}", OLD)
+            write(f"{folder}/{name}", OLD, content(name))
         assert clear() == 0
         assert not (home / folder).exists()
 
