@@ -12,8 +12,11 @@ from stackplan.language.lint._tree import Part, Pipeline, pipelines, surface
 
 _UNPACKING = frozenset({"tar", "bsdtar", "unzip", "cpio", "dpkg", "rpm", "docker", "podman", "ar", "7z"})
 _ONWARD = frozenset(
-    {"gunzip", "zcat", "gzip", "xz", "xzcat", "unxz", "zstd", "zstdcat", "bunzip2", "bzip2", "lz4", "pv", "cat", "sed"}
-)
+    {
+        "gunzip", "zcat", "gzip", "xz", "xzcat", "unxz", "zstd", "zstdcat", "bunzip2", "bzip2", "lz4", "pv", "cat",
+        "sed", "base64", "sort", "gpg",
+    }
+)  # fmt: skip
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -40,19 +43,25 @@ def _kept(pipeline: Pipeline) -> Iterator[tuple[Command, str]]:
 
 
 def _unpacked(following: tuple[Part, ...]) -> bool:
-    for part in following:
-        for it in surface(part):
-            if it.program in _UNPACKING and not it.has_flag("t", "--list"):
-                return True
-            if it.program == "tee" and any(not word.startswith("/dev/") for word in it.plain):
-                return True
-            if it.program == "dd" and any(word.startswith("of=") for word in it.words):
-                return True
-            if it.program in _ONWARD and any(sign in (">", ">>") and to != "/dev/null" for sign, to in it.redirections):
-                return True
-            if it.program not in _ONWARD:
-                return False
+    """Return whether what is piped on stays on the node at the end."""
+    for it in (command for part in following for command in surface(part)):
+        if _takes(it):
+            return True
+        if it.program not in _ONWARD:
+            return False
     return False
+
+
+def _takes(it: Command) -> bool:
+    """Return whether a command puts what it reads into files, into a package or into a ring of keys."""
+    if it.program in _ONWARD and any(sign in (">", ">>") and to != "/dev/null" for sign, to in it.redirections):
+        return True
+    return {
+        "tee": any(not word.startswith("/dev/") for word in it.plain),
+        "dd": any(word.startswith("of=") for word in it.words),
+        "apt-key": it.plain[:1] == ("add",),
+        "gpg": it.has("-o", "--output", "--import"),
+    }.get(it.program, it.program in _UNPACKING and not it.has_flag("t", "--list"))
 
 
 RULE = warning(

@@ -17,6 +17,7 @@ _SIGNAL_OPTIONS = frozenset({"-s", "-n", "--signal"})
 _ASKS = frozenset({"-0", "-l", "-L", "--list", "--help", "--version", "-V"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "crictl"})
 _ENDING = frozenset({"kill", "stop", "rm", "restart"})
+_SESSIONS = frozenset({"kill-user", "terminate-user", "kill-session", "terminate-session"})
 # SP168 speaks of those who hold apt's locks.
 _OF_APT = re.compile(r"/var/(?:lib|cache)/(?:dpkg|apt)\b")
 
@@ -31,7 +32,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _may_end(it: Command) -> bool:
-    return it.program in _BY_NAME or it.program in ("kill", "fuser", "scancel") or it.program in _CONTAINERS
+    return it.program in _BY_NAME or it.program in ("kill", "fuser", "scancel", "loginctl") or it.program in _CONTAINERS
 
 
 def _killing(block: Block, values: Mapping[str, str], *, found: bool) -> Iterator[Command]:
@@ -40,7 +41,9 @@ def _killing(block: Block, values: Mapping[str, str], *, found: bool) -> Iterato
         fed = found
         for part in pipeline.parts:
             if isinstance(part, Command):
-                if _kills(part, values, fed=fed):
+                # `xargs kill < <(pgrep x)`
+                read = any("<" in sign and _searches(filled(to, values)) for sign, to in part.redirections)
+                if _kills(part, values, fed=fed or read):
                     yield part
                 for inner in (*part.handed, *part.inner):
                     yield from _killing(inner, values, found=False)
@@ -66,9 +69,13 @@ def _kills(it: Command, values: Mapping[str, str], *, fed: bool) -> bool:
     elif it.program == "scancel":
         found = not any(word.isdigit() for word in operands)
     elif it.program in _CONTAINERS:
-        found = bool(_ENDING & set(it.words[1:3])) and any(_lists_all(word) for word in operands)
+        found = bool(_ENDING & set(it.words[1:3])) and (
+            any(_lists_all(word) for word in operands) or (fed and _takes_found(it, operands))
+        )
+    elif it.program == "loginctl":
+        found = bool(_SESSIONS & set(it.plain[:1]))
     elif it.program == "kill":
-        through = "xargs" in it.wrappers or any(word.startswith("$") for word in operands)
+        through = _takes_found(it, operands)
         everybody = operands[-1:] == ["-1"] and len(operands) > 1
         found = everybody or (fed and through) or any(_searches(word) for word in operands)
     else:
@@ -76,10 +83,19 @@ def _kills(it: Command, values: Mapping[str, str], *, fed: bool) -> bool:
     return found and not _asks(it)
 
 
+def _takes_found(it: Command, operands: list[str]) -> bool:
+    """Return whether what a search found is given to a command: by xargs, or in a variable."""
+    return bool({"xargs", "parallel"} & set(it.wrappers)) or any(word.startswith("$") for word in operands)
+
+
 def _lists_all(word: str) -> bool:
     """Return whether a word holds the list of all containers."""
     told = commands(word) if "$(" in word or "`" in word else ()
-    return any(it.program in _CONTAINERS and "ps" in it.plain and not it.has("--filter", "-f", "--name") for it in told)
+    return any(_lists_containers(it) for it in told)
+
+
+def _lists_containers(it: Command) -> bool:
+    return it.program in _CONTAINERS and "ps" in it.plain and not it.has("--filter", "-f", "--name")
 
 
 def _asks(it: Command) -> bool:
@@ -94,6 +110,8 @@ def _searches(word: str) -> bool:
 
 
 def _finds(it: Command) -> bool:
+    if _lists_containers(it):
+        return it.has_flag("q", "--quiet")
     return it.program in _FINDING and not _OWN.search(it.text) and not _OF_APT.search(it.text)
 
 

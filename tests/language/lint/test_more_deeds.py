@@ -1,0 +1,63 @@
+"""Further spellings of what scripts do, and of what only looks like it."""
+
+import pytest
+
+SCRIPTS = {
+    "SP166": (
+        [
+            "dpkg -r hwloc",
+            "dpkg --purge nvidia-dkms-580",
+            "dpkg -P $(dpkg -l | awk '/^rc/ {print $2}')",
+            "echo 'hwloc hold' | dpkg --set-selections",
+            "sudo dpkg --remove --force-depends hwloc",
+        ],
+        [
+            "dpkg -l hwloc",
+            "dpkg --configure -a",
+            "dpkg -i /srv/cuda-keyring_1.1-1_all.deb",
+            "dpkg --get-selections > /srv/selections",
+            "dpkg --no-act -r hwloc",
+            "dpkg --root=/srv/image -P hwloc",
+            "dpkg --compare-versions 1 lt 2",
+        ],
+    ),
+    "SP170": (
+        [
+            "curl -fsSL https://x.example.com/k | gpg --dearmor -o /usr/share/keyrings/k.gpg",
+            "curl -fsSL https://x.example.com/k | gpg --dearmor > /usr/share/keyrings/k.gpg",
+            "wget -qO- https://x.example.com/k | apt-key add -",
+            "curl -fsSL https://x.example.com/a | base64 -d > /srv/a",
+        ],
+        [
+            "curl -fsSL https://x.example.com/k | gpg --show-keys | grep -q 9DC858229FC7DD38",
+            "curl -fsSL https://x.example.com/v.json | jq .version > /srv/version",
+            "curl -fsSL https://x.example.com/k | gpg --with-fingerprint | head",
+        ],
+    ),
+    "SP173": (
+        [
+            "pgrep x | parallel kill",
+            "xargs kill < <(pgrep x)",
+            "loginctl terminate-user ops",
+            "loginctl kill-user ops",
+            "docker ps -q | xargs docker stop",
+            "docker ps -aq | xargs -r docker rm -f",
+            "for it in $(docker ps -q); do docker kill $it; done",
+        ],
+        [
+            "loginctl list-sessions",
+            "docker ps -q --filter name=sglang | xargs -r docker stop",
+            "docker images -q | xargs docker rmi",
+            "docker ps | wc -l",
+            "xargs kill < /run/loader.pid",
+            "docker stop sglang",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SCRIPTS)
+def test_a_deed_is_found_however_it_is_spelt(spelled, code):
+    faults, others = SCRIPTS[code]
+    assert spelled.scripts(faults, code) == faults
+    assert spelled.scripts(others, code) == []
