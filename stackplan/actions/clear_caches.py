@@ -9,11 +9,12 @@ from stackplan.actions._target import told
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
+from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.environment_place import NAMED_BY, real_place
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 from stackplan.model.job import Job, Task
-from stackplan.model.kernel_caches import amount, cache_state, cleared, kernel_caches
+from stackplan.model.kernel_caches import KernelCache, amount, cache_state, cleared, kernel_caches
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.location import Location
 
@@ -23,8 +24,8 @@ class ClearCaches(ActionKind):
     """Removes the compiled kernels that do not go with an environment any more, and says how many files and bytes.
 
     What is stale is what the condition `no_stale_caches` calls so, which is then checked without being written down.
-    Only what looks like an entry of one of the known tools is removed, whole; links are never followed. A folder of
-    triton's or tilelang's that holds anything but the tool's own files is left, and told. The folders are those that
+    Only what holds the kernels of one of the known tools is removed, whole; links are never followed. An entry that
+    holds anything but the tool's own files is left, and told, also in the plan. The folders are those that
     the user's own environment leads to; the step's `env` moves none of them. Where the kernels are another user's, the
     action has to run as that user (`user` of the step), or as root.
     """
@@ -114,10 +115,21 @@ class ClearCaches(ActionKind):
 
     def notes(self, facts: Facts) -> tuple[Diagnosis, ...]:
         about = told(facts[self._query])
-        holders = about.get("holders")
-        if not isinstance(holders, list):
+        if not about.get("caches"):
             return ()
-        return tuple(self._note(row) for row in holders if isinstance(row, dict))
+        holders = about.get("holders")
+        rows = [row for row in holders if isinstance(row, dict)] if isinstance(holders, list) else []
+        mixed = [it for it in kernel_caches(about) if it.mixed_entries]
+        return (*map(self._left, mixed), *map(self._note, rows))
+
+    def _left(self, cache: KernelCache) -> Diagnosis:
+        return Diagnosis(
+            summary=f"{counted(cache.mixed_entries, 'folder')} of old kernels in {cache.path} would be left: "
+            f"{cache.stray} is not {cache.tool}'s",
+            severity=Severity.NOTE,
+            at=self.arguments.at,
+            remedy="Move elsewhere what is not the tool's, or remove the folder by hand.",
+        )
 
     def _note(self, row: dict[str, Plain]) -> Diagnosis:
         return Diagnosis(
