@@ -1,4 +1,4 @@
-"""Which calls of an installer of the system only look: simulations, and downloads for later."""
+"""Which calls of an installer of the system leave the node as it is: simulations, downloads, those for an image."""
 
 from stackplan.language.lint._tree import Command
 
@@ -16,6 +16,11 @@ _ONLY_LOOKING_LONG = (
     "--print-uris", "--assumeno", "--testonly", "--check-dist-upgrade-only", "--help", "--version",
 )  # fmt: skip
 _SIMULATING = ("apt::get::simulate=", "apt::get::download-only=")
+
+
+def spares_node(command: Command) -> bool:
+    """Return whether an installer of the system changes nothing on the node, but at most another root (an image)."""
+    return command.elsewhere or command.has("--installroot", "--root") or simulates(command)
 
 
 def simulates(command: Command) -> bool:

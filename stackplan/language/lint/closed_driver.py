@@ -7,6 +7,7 @@ from stackplan.language.lint._apt import asked_of_apt
 from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
+from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Subject
 
 _CLOSED = re.compile(r"(nvidia-(?:driver|dkms|kernel-source|headless|headless-no-dkms)-\d{3})(-server)?")
@@ -41,7 +42,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _closed_by_command(it: Command) -> str | None:
     """Return what has another installer than apt take the closed module; None of anything else."""
-    if it.program in _RPM and "install" in it.plain[:2]:
+    if it.program in _RPM and "install" in it.plain[:2] and not spares_node(it):
         return next((word for word in it.plain if _STREAM.fullmatch(word)), None)
     if any(_RUNFILE.search(word) for word in it.words[:2]) and (match := _CLOSED_TYPE.search(it.text)):
         return match[0]

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from stackplan.language.lint._apt import asked_of_apt, simulates
+from stackplan.language.lint._apt import asked_of_apt
 from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, error
+from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.model.location import Location
 
@@ -25,7 +26,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _asked_of_others(step: Looked) -> Iterator[tuple[str, Location]]:
     """Yield the packages that a script has dnf or zypper install; their `cuda` is the same."""
     for it in step.commands:
-        if it.program not in _OTHERS or it.elsewhere or simulates(it):
+        if it.program not in _OTHERS or spares_node(it):
             continue
         if {"install", "in"} & set(it.plain[:1]):
             yield from ((word, step.command_at(it)) for word in it.plain[1:])

@@ -51,7 +51,7 @@ def _of_command(it: Command) -> str | None:
         return None if it.has(*_HARMLESS) else "replaces the driver"
     if it.program == "rmmod" or (it.program == "modprobe" and it.has_flag("r", "--remove")):
         return "unloads the driver" if _MODULES & {word.replace("-", "_") for word in it.plain} else None
-    if it.program == "ubuntu-drivers":
+    if it.program == "ubuntu-drivers" and not it.elsewhere:
         return "replaces the driver" if {"install", "autoinstall"} & set(it.plain[:1]) else None
     return None
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from stackplan.language.lint._apt import simulates, verb
+from stackplan.language.lint._apt import verb
 from stackplan.language.lint._everything import names_everything, upgrades_everything
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
+from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Subject
 
 _ALL = frozenset({"upgrade", "dist-upgrade", "full-upgrade", "dselect-upgrade", "autoremove", "safe-upgrade"})
@@ -22,7 +23,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _upgrading(it: Command) -> str | None:
     """Return the call, in two words, where it upgrades all that the node has; None of another command."""
-    if it.elsewhere or simulates(it):
+    if spares_node(it):
         return None
     done = verb(it)
     if done in _ALL or (done == "install" and any(map(names_everything, it.plain))):

@@ -33,6 +33,7 @@ SCRIPTS = {
             "yum install --assumeno cuda",
             "chroot /srv/rootfs apt-get install -y cuda",
             "chroot /srv/rootfs dnf install -y cuda",
+            "dnf --installroot /srv/rootfs install -y cuda",
         ],
     ),
     "SP133": (
@@ -93,6 +94,9 @@ SCRIPTS = {
             "chroot /srv/rootfs /bin/sh -c 'apt-get update && apt-get -y upgrade'",
             "chroot /srv/rootfs bash <<EOF\napt-get -y upgrade\nEOF",
             "chroot /srv/rootfs env A=1 sh -c 'x=`apt-get -y upgrade`'",
+            "dnf --installroot=/srv/rootfs -y upgrade",
+            "zypper --root /srv/rootfs dup",
+            "chroot /srv/rootfs dnf -y upgrade",
         ],
     ),
     "SP171": (
@@ -358,6 +362,7 @@ def test_the_meta_package_by_any_name_that_apt_takes(spelled, package):
 
 
 ELSEWHERE = {
+    "SP144": "ubuntu-drivers install",
     "SP163": "~/e/bin/pip install x",
     "SP164": "/home/ops/e/bin/pip install x",
     "SP165": "pip install --break-system-packages x",
