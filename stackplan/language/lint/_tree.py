@@ -68,12 +68,12 @@ class Command:
 
     def has(self, *options: str) -> bool:
         """Return whether one of the options is given, alone or with a value behind `=`."""
-        return any(word == it or word.startswith(f"{it}=") for word in self.words for it in options)
+        return any(word in options or word.partition("=")[0] in options for word in self.words)
 
     def has_flag(self, letter: str, *long: str) -> bool:
         """Return whether an option of one letter is given, alone or among others, or one of its long names."""
-        flags = re.compile(rf"-[A-Za-z]*{letter}[A-Za-z]*")
-        return any(flags.fullmatch(word) for word in self.words[1:]) or (bool(long) and self.has(*long))
+        flags = (word[1:] for word in self.words[1:] if letter in word and word.startswith("-"))
+        return any(it.isalpha() and it.isascii() for it in flags) or (bool(long) and self.has(*long))
 
     def starts(self, *words: str) -> bool:
         """Return whether the command is `words[0]` with the others as its first words that are no options."""
