@@ -20,9 +20,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             continue
         aimed = _aimed(step)
         if aimed and step.postconditions and all(_older_will_do(it, aimed) for it in step.postconditions):
-            summary, named = _summary(step, aimed)
-            remedy = f"state its version: `package: {{name: {named}, version: …}}`"
-            yield Finding(summary, step.postconditions[0].at, remedy, step.id)
+            yield _finding(step, aimed)
 
 
 def _aimed(step: Looked) -> dict[str, Wanted]:
@@ -65,15 +63,14 @@ def _name(it: Statement) -> str:
     return "torch" if it.kind == "torch" else canonicalize_name(it.text("name") or "")
 
 
-def _summary(step: Looked, aimed: dict[str, Wanted]) -> tuple[str, str]:
-    """Return what is wrong in words, and the name of the package that they are about."""
-    versioned = [it for it in step.postconditions if "version" in it.arguments]
-    if versioned:
-        it = aimed[_name(versioned[0])]
-        version = versioned[0].text("version")
-        return f"the postcondition holds with any {it.name} that is `{version}`: {_instead(it)}", it.name
-    it = next(iter(aimed.values()))
-    return f"the postcondition holds with any {it.name} that is installed: {_instead(it)}", it.name
+def _finding(step: Looked, aimed: dict[str, Wanted]) -> Finding:
+    # A version that reaches too far down says best what is wrong.
+    told = next((it for it in step.postconditions if "version" in it.arguments), step.postconditions[0])
+    version = told.text("version")
+    wanted = aimed[_name(told)] if version is not None else next(iter(aimed.values()))
+    which = "installed" if version is None else f"`{version}`"
+    summary = f"the postcondition holds with any {wanted.name} that is {which}: {_instead(wanted)}"
+    return Finding(summary, told.at, f"state its version: `package: {{name: {wanted.name}, version: …}}`", step.id)
 
 
 def _instead(it: Wanted) -> str:

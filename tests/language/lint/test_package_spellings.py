@@ -86,6 +86,22 @@ def test_a_postcondition_that_an_older_version_holds(codes_of_packages, packages
     assert ("SP132" in codes_of_packages(f"packages: [{listed}]", postcondition, head=HEAD)) is expected
 
 
+def test_what_is_said_of_a_version_that_reaches_too_far_down(review):
+    (finding,) = review("""
+  - id: one
+    python_packages: {venv: ~/e, packages: [sglang==0.5.16, "openai>=2"]}
+    postconditions:
+      - python_import: {venv: ~/e, modules: [sglang, openai]}
+      - package: {venv: ~/e, name: openai, version: ">=1"}
+""").findings
+    assert finding.code == "SP132"
+    assert "version: " in (finding.source or "")
+    assert finding.summary == (
+        "the postcondition holds with any openai that is `>=1`: the step is skipped where an old one is"
+    )
+    assert finding.remedy == "state its version: `package: {name: openai, version: …}`"
+
+
 @pytest.mark.parametrize(
     ("arguments", "postcondition", "expected"),
     [
