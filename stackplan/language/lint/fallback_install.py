@@ -1,5 +1,6 @@
 """`install A || install B`: what comes when the right build cannot be had."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ from stackplan.language.lint._status import mentions
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, own_pipelines, surface, surface_of
 
+Tried = set[tuple[str, ...]]
+"""The words of the installs before."""
+_MOST_LOOKS = 50
 _REMEDY = "keep the first alone: a node that cannot have it has to stop"
 
 
@@ -51,34 +55,39 @@ class _Fallbacks:
                     yield from self._in_branch(part)
                 elif isinstance(part, Group) and part.kind == "for":
                     yield from self._in_turn(part)
+        looks: dict[str, list[int]] | None = None
         for number, chain in enumerate(block.chains):
-            if tried := [it for pipeline in chain.pipelines for it in self._installing(pipeline)]:
-                yield from self._by_note(chain, tried, block.chains[number + 1 :])
+            if tried := {it.words for pipeline in chain.pipelines for it in self._installing(pipeline)}:
+                looks = _looks(block) if looks is None else looks
+                yield from self._by_note(block, number, tried, looks)
 
     def _installs(self, it: Command) -> bool:
         return installs(it) or (it.program in self.functions and bool(it.words))
 
-    def _by_note(self, chain: Chain, tried: list[Command], later: tuple[Chain, ...]) -> Iterator[Command]:
+    def _by_note(self, block: Block, number: int, tried: Tried, looks: dict[str, list[int]]) -> Iterator[Command]:
         """Look at `install A; [ $? -eq 0 ] || install B`, and at the same with a variable that was given the status."""
-        noted = notes(chain, later)
-        for it in later:
-            yield from self._others(tried, after_failure(it, [*noted, Note("?", None)] if it is later[0] else noted))
+        following = block.chains[number + 1 : number + 2]
+        noted = notes(block.chains[number], following)
+        for it in following:
+            yield from self._others(tried, after_failure(it, [*noted, Note("?", None)]))
+        for at in sorted({at for it in noted for at in _next_few(looks.get(it.name, []), number + 2)}):
+            yield from self._others(tried, after_failure(block.chains[at], noted))
 
     def _behind_or(self, chain: Chain) -> Iterator[Command]:
-        before: list[Command] = []
+        before: Tried = set()
         for operator, left, right in zip(chain.operators, chain.pipelines, chain.pipelines[1:], strict=False):
-            before += self._installing(left)
+            before |= {it.words for it in self._installing(left)}
             if operator == "||":
                 yield from self._others(before, (it for part in right.parts for it in surface(part)))
 
     def _in_branch(self, group: Group) -> Iterator[Command]:
         """Look at `if ! install A; then install B; fi`, the same with `else`, and at `until install A; do …; done`."""
-        tried: list[Command] = []
+        tried: Tried = set()
         negated = group.kind == "until"
         for role, block in group.blocks:
             if role == "test":
                 yield from self._others(tried, surface_of(block))
-                tried += [it for it in surface_of(block) if self._installs(it)]
+                tried |= {it.words for it in surface_of(block) if self._installs(it)}
                 negated = (group.kind == "until") != any(it.negated for it in own_pipelines(block))
             elif role == "else" or negated:
                 yield from self._others(tried, surface_of(block))
@@ -100,10 +109,28 @@ class _Fallbacks:
     def _installing(self, pipeline: Pipeline) -> list[Command]:
         return [it for part in pipeline.parts for it in surface(part) if self._installs(it)]
 
-    def _others(self, tried: list[Command], later: Iterator[Command]) -> Iterator[Command]:
+    def _others(self, tried: Tried, later: Iterator[Command]) -> Iterator[Command]:
         """Yield what installs something else than what was tried; the same once more is a retry."""
         if tried:
-            yield from (it for it in later if self._installs(it) and all(it.words != other.words for other in tried))
+            yield from (it for it in later if self._installs(it) and it.words not in tried)
+
+
+def _looks(block: Block) -> dict[str, list[int]]:
+    """Return the numbers of the chains that begin with a look at a variable, by its name."""
+    found: dict[str, list[int]] = {}
+    for number, chain in enumerate(block.chains):
+        parts = chain.pipelines[0].parts
+        tests = [it for part in parts if isinstance(part, Group) for _, it in part.blocks[:1]]
+        seen = [*(it for it in parts if isinstance(it, Command)), *(it for test in tests for it in surface_of(test))]
+        for name in {name for it in seen for name in it.variables}:
+            found.setdefault(name, []).append(number)
+    return found
+
+
+def _next_few(numbers: list[int], first: int) -> list[int]:
+    """Return those of sorted numbers from `first` on, the nearest; a status is looked at soon, or never."""
+    at = bisect_left(numbers, first)
+    return numbers[at : at + _MOST_LOOKS]
 
 
 RULE = error(
