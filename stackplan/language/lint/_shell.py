@@ -390,6 +390,8 @@ class _Reader(Scanner):
                 after=self.operator_ahead(),
                 tested=self._tested,
                 depth=self.depth,
+                pipefail=self.pipefail,
+                errexit=self.errexit,
                 redirections=tuple(redirections or ()),
                 user=self.user,
                 elsewhere=self.elsewhere,
@@ -397,9 +399,10 @@ class _Reader(Scanner):
                 inner=tuple(inner or ()),
             )
         )
-        self._take_options(found)
+        if found.switched:
+            self._take_options(found)
+            found = replace(found, pipefail=self.pipefail, errexit=self.errexit)
         self._take_values(found)
-        found = replace(found, pipefail=self.pipefail, errexit=self.errexit)
         return _with_handed(found, self.values)
 
     def _take_options(self, command: Command) -> None:
