@@ -1,0 +1,72 @@
+"""Work that a forked process does beside this one: what comes back, and what is worked out here when nothing does."""
+
+import os
+import signal
+
+import pytest
+
+from stackplan.cli.beside import beside
+
+
+def test_two_processes_work_and_both_results_come_back() -> None:
+    mine, others = beside(os.getpid, os.getpid)
+    assert mine == os.getpid()
+    assert others != os.getpid()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_what_a_killed_process_was_to_work_out_is_worked_out_here(number: signal.Signals) -> None:
+    here = os.getpid()
+
+    def others() -> str:
+        if os.getpid() != here:
+            os.kill(os.getpid(), number)
+            signal.pause()
+        return "worked out"
+
+    assert beside(lambda: 1, others) == (1, "worked out")
+
+
+def test_an_exception_of_the_other_work_comes_up_here() -> None:
+    def others() -> int:
+        raise KeyError("of the other work")
+
+    with pytest.raises(KeyError, match="of the other work"):
+        beside(lambda: 1, others)
+
+
+def test_what_cannot_be_pickled_is_worked_out_here() -> None:
+    _, made = beside(lambda: 1, lambda: lambda: 7)
+    assert made() == 7
+
+
+def test_a_large_result_comes_back_whole() -> None:
+    _, large = beside(lambda: 1, lambda: b"x" * 4_000_000)
+    assert large == b"x" * 4_000_000
+
+
+def test_no_process_is_left_when_this_one_cannot_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    fork = os.fork
+
+    def noted() -> int:
+        started.append(fork())
+        return started[-1]
+
+    def mine() -> int:
+        raise ValueError("here")
+
+    monkeypatch.setattr(os, "fork", noted)
+    with pytest.raises(ValueError, match="here"):
+        beside(mine, signal.pause)
+    (child,) = started
+    with pytest.raises(ChildProcessError):
+        os.waitpid(child, os.WNOHANG)
+
+
+def test_nothing_is_forked_where_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert beside(os.getpid, os.getpid) == (os.getpid(), os.getpid())
