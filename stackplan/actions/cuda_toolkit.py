@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from stackplan.actions import _toolkit_apt
 from stackplan.actions._apt_foretold import simulation_changes
+from stackplan.actions._offer import offer_query
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import told
 from stackplan.actions._toolkit_failures import explain_toolkit_failure
 from stackplan.actions._toolkit_forecast import installed_answers
+from stackplan.actions._transfer_failures import unoffered
 from stackplan.actions.download import read_sha256
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State, differences
@@ -35,7 +37,8 @@ class Method(enum.Enum):
 class CudaToolkit(ActionKind):
     """Installs a toolkit from NVIDIA's runfile or its apt packages; the driver is never touched.
 
-    A runfile from a `url` needs its `sha256`, which is compared before anything of it is run. `/usr/local/cuda` is
+    A runfile from a `url` needs its `sha256`, which is compared before anything of it is run; a plan asks whether the
+    address gives it out. `/usr/local/cuda` is
     left leading where it led, whatever the installer did to it, unless `default: true`. apt is not let remove or set
     back any package. Afterwards the nvcc of the prefix has to report the release, without that being written down.
     """
@@ -109,6 +112,8 @@ class CudaToolkit(ActionKind):
         return state
 
     def forecast(self, facts: Facts) -> tuple[Query, ...]:
+        if self.url is not None:
+            return (offer_query(self.url, self.arguments),)
         if self.method is Method.RUNFILE or not isinstance(facts[DPKG_QUERY], Known):
             return ()
         return (_toolkit_apt.simulation(self._wanted, facts),)
@@ -120,6 +125,12 @@ class CudaToolkit(ActionKind):
             return Unknown("what is installed there is not known")
         if self.method is Method.APT:
             return self._predict_apt(facts)
+        if self.url is not None:
+            offer = facts[offer_query(self.url, self.arguments)]
+            if not isinstance(offer, Known):
+                return Unknown(f"whether the runfile is to be had could not be told: {offer.why}")
+            if (obstacle := unoffered(offer, self.url, self.arguments)) is not None:
+                return Prediction(changes=(), answers={}, failures=(obstacle,))
         if told(nvcc).get("release") == self.release and told(about).get("version") in (None, self.version):
             return Unknown(f"CUDA {self.release} is there already; what its installer mends is not known")
         asked = build.asked_by(facts.user)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackplan.actions._foretold import of_file, reach
+from stackplan.actions._offer import offer_query
 from stackplan.actions._sources import Address, read_address
 from stackplan.actions._target import (
     read_mode,
@@ -73,14 +74,7 @@ class Download(ActionKind):
         return target_written(facts[target_query(self.path, follow=True)])
 
     def forecast(self, facts: Facts) -> tuple[Query, ...]:
-        return (self._offer,) if self._fetches(facts) else ()
-
-    @property
-    def _offer(self) -> Query:
-        """The question whether the address would give the file out, asked the way in which the step will ask."""
-        environment = {name: it for name, it in self.arguments.step_environment.items() if _leads_the_way(name)}
-        arguments: dict[str, Value] = {"url": self.url.text}
-        return Query("offered_file", {**arguments, "step_environment": environment} if environment else arguments)
+        return (offer_query(self.url, self.arguments),) if self._fetches(facts) else ()
 
     def _fetches(self, facts: Facts) -> bool:
         """Return whether the action would have to fetch the file, as far as that is foretold."""
@@ -109,7 +103,7 @@ class Download(ActionKind):
         if not changes:
             return Prediction(changes=(), answers={})
         if self._fetches(facts):
-            offer = facts[self._offer]
+            offer = facts[offer_query(self.url, self.arguments)]
             if not isinstance(offer, Known):
                 return Unknown(f"whether the file is to be had could not be told: {offer.why}")
             if (obstacle := unoffered(offer, self.url, self.arguments)) is not None:
@@ -134,11 +128,6 @@ class Download(ActionKind):
 
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
         return explain_transfer(evidence)
-
-
-def _leads_the_way(name: str) -> bool:
-    """Return whether a variable decides how an address is asked."""
-    return name.upper().endswith("_PROXY") or name.startswith("SSL_CERT_")
 
 
 def read_sha256(arguments: Arguments) -> str:

@@ -164,6 +164,36 @@ def test_apt_that_has_nothing_to_do(arguments, evidence):
     assert "apt holds cuda-toolkit-13-0 for installed" in diagnosis.summary
 
 
+OFFER = Query("offered_file", {"url": URL})
+
+
+@pytest.mark.parametrize(
+    ("why", "code"), [("answered 404 Not Found", "SP232"), ("cannot be reached: Connection refused", "SP234")]
+)
+@pytest.mark.parametrize("nvcc", [NO_NVCC, {"exists": True, "release": "13.0", "version": "13.0.48"}])
+def test_an_address_that_does_not_give_the_runfile_out_is_foretold_to_fail(arguments, facts, why, code, nvcc):
+    kind = KIND.read(arguments(**RUNFILE))
+    assert kind.forecast(facts({BUILD: NODE, NVCC: nvcc})) == (OFFER,)
+    prediction = kind.predict(facts({BUILD: NODE, NVCC: nvcc, OFFER: {"offered": False, "why": why}}))
+    (failure,) = prediction.failures
+    assert (prediction.changes, failure.code) == ((), code)
+    assert failure.summary == f"The address of the file, {URL}, {why}."
+
+
+def test_an_address_that_could_not_be_asked_leaves_it_unknown(arguments, facts):
+    told = facts({BUILD: NODE, NVCC: NO_NVCC, OFFER: Unknown("the address answered 503 Service Unavailable")})
+    assert KIND.read(arguments(**RUNFILE)).predict(told) == Unknown(
+        "whether the runfile is to be had could not be told: the address answered 503 Service Unavailable"
+    )
+
+
+def test_a_runfile_of_the_node_is_asked_of_nobody(arguments, facts):
+    kind = KIND.read(arguments(version="13.0.1", method="runfile", path="/srv/cuda.run"))
+    told = facts({BUILD: {**NODE, "link": {"kind": "missing"}}, NVCC: NO_NVCC})
+    assert kind.forecast(told) == ()
+    assert kind.predict(told).failures == ()
+
+
 def test_without_dpkg_nothing_is_foretold_of_apt(arguments, facts):
     kind = KIND.read(arguments(version="13.0", method="apt"))
     told = facts({BUILD: NODE, NVCC: NO_NVCC, DPKG_QUERY: Failed("the database is locked")})

@@ -309,7 +309,8 @@ def toolkit(arguments, facts):
         build = {"prefix": PREFIX, "exists": version is not None, "version": version, "link": link}
         given = {"version": "13.0.1", "method": "runfile", "url": "http://x/a.run", "sha256": "a" * 64, **values}
         kind = cuda_toolkit.KIND.read(arguments(**given))
-        return kind.predict(facts({BUILD: build, NVCC: nvcc, **dict(others)}))
+        offer = Query("offered_file", {"url": "http://x/a.run"})
+        return kind.predict(facts({BUILD: build, NVCC: nvcc, offer: {"offered": True, "why": None}, **dict(others)}))
 
     return predict
 
