@@ -34,6 +34,18 @@ _ASKING_VERBS = {
     "scontrol": frozenset({"show", "ping"}),
     "ip": frozenset({"addr", "link", "route", "a", "r"}),
 }  # fmt: skip
+_SHOWING = frozenset(
+    {
+        "tail", "head", "journalctl", "dmesg", "ps", "df", "free", "lsmod", "lspci", "uptime", "env", "mail", "mailx",
+        "sendmail", "notify-send",
+    }
+)  # fmt: skip
+_SHOWING_VERBS = {
+    "docker": frozenset({"logs", "ps"}),
+    "podman": frozenset({"logs", "ps"}),
+    "kubectl": frozenset({"logs", "describe", "get"}),
+}
+"""What is looked at when something failed, with a status that says nothing of it: `A || tail -n 50 LOG`."""
 _DPKG = re.compile(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
 _CURL = re.compile(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
 _LAST_STATUS = re.compile(r"\$\{?\?")
@@ -109,7 +121,17 @@ def passes_over(block: Block) -> bool:
     found = list(surface_of(block))
     if not found or any(_leaves(it) or mentions(it, "?") for it in found):
         return False
-    return nothing(found[-1]) or all(says(it) or nothing(it) for it in found)
+    return nothing(found[-1]) or all(says(it) or nothing(it) or shows(it) for it in found)
+
+
+def shows(command: Command) -> bool:
+    """Return whether a command shows somebody how things are, or writes to somebody, and ends well in any case."""
+    verbs = _SHOWING_VERBS.get(command.program)
+    if verbs is not None:
+        return bool(verbs & set(command.plain[:1]))
+    if command.program == "curl":
+        return command.has_flag("d", "--data", "--json", "--data-binary", "--data-raw") or command.has("-X", "-F")
+    return command.program in _SHOWING and not command.has_flag("f", "--follow")
 
 
 def _leaves(command: Command) -> bool:

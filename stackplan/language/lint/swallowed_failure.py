@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._negated import stopping_nothing
+from stackplan.language.lint._rounds import unheard
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._script import Script
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, working, works
+from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, shows, working, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
 
@@ -27,6 +28,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
     for block in blocks(script.block):
+        yield from unheard(block)
         yield from _switched_off(block, script)
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
@@ -75,7 +77,7 @@ def _short(pipeline: Pipeline) -> str:
 
 def _is_lost(answer: Block, block: Block, script: Script) -> bool:
     found = list(surface_of(answer))
-    if block.substituted and any(says(it) and len(it.words) > 1 for it in found):
+    if block.substituted and any((says(it) or shows(it)) and len(it.words) > 1 for it in found):
         # `$(command || echo none)` is a value of its own.
         return False
     if len(found) == 1 and not found[0].words:
