@@ -29,7 +29,8 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _reads_profile(it: Command) -> bool:
     if it.program in ("source", "."):
         return any(_PROFILE.search(word) for word in it.words[1:2])
-    started = it.program in _SHELLS and any(_reads_by_itself(option) for option in _options(it))
+    # In an image it is the image's profile.
+    started = it.program in _SHELLS and not it.elsewhere and any(_reads_by_itself(option) for option in _options(it))
     return started or any(word.startswith(("BASH_ENV=", "ENV=")) and _PROFILE.search(word) for word in it.assignments)
 
 

@@ -31,7 +31,7 @@ def _through_link(subject: Subject, remedy: str) -> Iterator[Finding]:
             if isinstance(value, str) and _LINK.search(value):
                 yield Finding(f"{name}: {_WHY}", at, remedy, step.id)
         for command in step.commands:
-            if _LINK.search(command.text):
+            if not command.elsewhere and _LINK.search(command.text):
                 yield Finding(_WHY, step.command_at(command), remedy, step.id)
     for it, looked, _ in subject.conditions:
         for name in ("prefix", "path"):

@@ -370,6 +370,7 @@ ELSEWHERE = {
     "SP167": "apt-get -y upgrade",
     "SP168": "rm -f /var/lib/dpkg/lock",
     "SP172": "systemctl restart x",
+    "SP177": "bash -lc /opt/x",
     "SP178": "rm -rf /usr/lib/python3/dist-packages/torch",
 }
 
@@ -402,3 +403,18 @@ def test_a_failure_in_an_image_is_a_failure_still(codes_of_script):
 def test_a_daemon_reload_alone_has_to_be_proven(codes, postcondition, found):
     steps = "  - id: one\n    run: {argv: [systemctl, daemon-reload]}\n    postconditions:\n"
     assert codes(f"{steps}      - {postcondition}\n") == found
+
+
+def test_the_toolkit_of_an_image_is_not_the_nodes(codes):
+    toolkit = """
+  - id: toolkit
+    cuda_toolkit: {version: 13.0.1, method: apt, prefix: /usr/local/cuda-13.0}
+    postconditions:
+      - nvcc: {prefix: /usr/local/cuda-13.0, release: 13.0}
+  - id: one
+    run: {argv: [ARGV]}
+    postconditions:
+      - file: {path: /x}
+"""
+    assert codes(toolkit.replace("ARGV", "/usr/local/cuda/bin/nvcc, --version")) == ["SP135"]
+    assert codes(toolkit.replace("ARGV", "chroot, /srv/rootfs, /usr/local/cuda/bin/nvcc, --version")) == []
