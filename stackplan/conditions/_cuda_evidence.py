@@ -8,10 +8,11 @@ from packaging.utils import canonicalize_name
 
 from stackplan.conditions._answers import rows
 from stackplan.conditions._cuda_sonames import label_major, majors, named_for, named_major
+from stackplan.model.count import counted
 from stackplan.model.facts import Plain
 from stackplan.model.pep440 import InvalidVersion, Version
 
-_SHOWN_FILES = 5
+_NAMED_FILES = 2
 _REQUIRED = re.compile(
     r"nvidia-[a-z-]+-cu(?P<major>\d\d)\b|(?:nvidia-cuda-runtime|cuda-toolkit)(?:\[[^]]*\])?\s*==(?P<toolkit>\d+)\b"
 )
@@ -146,12 +147,13 @@ def foreign_text(speaker: Speaker, needs: tuple[Need, ...], folders: tuple[str, 
 
 
 def files_text(needs: tuple[Need, ...]) -> str:
-    """Return the files that need something, the first few by name."""
+    """Return the files that need something: two of them by name, of more the first one."""
     first = tuple(dict.fromkeys(path for need in needs for path in need.first))
     count = max(len(first), *(need.loaded for need in needs))
-    shown = ", ".join(first[:_SHOWN_FILES])
-    more = count - len(first[:_SHOWN_FILES])
-    return f"{shown} and {more} more" if more > 0 else shown
+    if count == len(first) <= _NAMED_FILES:
+        return ", ".join(first)
+    more = count - len(first[:1])
+    return " and ".join((*first[:1], counted(more, "other file")))
 
 
 def _within(places: tuple[str, ...], folders: tuple[str, ...]) -> str:

@@ -105,7 +105,9 @@ class CudaCoherent(ConditionKind):
         expected = f"CUDA {self.cuda}" if self.cuda else f"CUDA {scene.major} alone"
         evidence = f"{told['files']} {'library' if told['files'] == 1 else 'libraries'} in {self.environment}"
         if scene.major is None:
-            return unknown(self.describe(), why=scene.unlooked() or "nothing there tells a CUDA")
+            return unknown(
+                self.describe(), why=scene.unlooked() or "no file, no torch and no label there names a CUDA release"
+            )
         if offences := scene.offences():
             observed = listed(offences, len(offences))
             return not_held(self.describe(), expected=expected, observed=observed, evidence=evidence)
@@ -181,7 +183,7 @@ class _Scene:
             if needs := it.foreign(self.major):
                 found.append(foreign_text(it, needs, self._folders))
             elif borne_out(it, self.major):
-                found.append(f"{it.text} is labelled for another CUDA, and its files need {it.libraries}")
+                found.append(f"{it.text} is labelled for another CUDA, and its files need it: {it.libraries}")
         return [*found, *([] if self.unseen else self._not_found()), *self._of_labels_foretold(), *self._nothing()]
 
     def _not_found(self) -> list[str]:
@@ -190,10 +192,11 @@ class _Scene:
         found = []
         for it in self.speakers:
             if libraries := borrowed(it, self.major):
-                found.append(f"{', '.join(libraries)} would be loaded from {it.text}")
+                other = named_major(it.canonical)
+                found.append(f"{', '.join(libraries)} would be loaded from {it.text}, which is for CUDA {other}")
             if needs := missing(it, self.major):
                 absent = ", ".join(need.library for need in needs)
-                found.append(f"{it.text} needs {absent}, found nowhere, in {files_text(needs)}")
+                found.append(f"{it.text} needs {absent} (found nowhere) in {files_text(needs)}")
             found += outdated(it, self._folders, self.speakers)
         return found
 
@@ -247,9 +250,9 @@ class _Scene:
         doubtful = [it for it in self.installed if it.canonical in mute and labelled(it.version, self.major)]
         if doubtful:
             texts = [f"{it.name} {it.version}" for it in doubtful]
-            return f"only its label says for which CUDA it is built, and no file of it tells: {listed(texts)}"
+            return f"{listed(texts)}: only its label says for which CUDA it is built, and that is another one"
         if self.torch is None and not any(it.proves(self.major) for it in self.speakers):
-            return f"no file that an import loads needs a library of CUDA {self.major}, and only labels speak for it"
+            return f"only labels name CUDA {self.major}: no file that an import loads needs a library of it"
         return None
 
     def summary(self) -> str:

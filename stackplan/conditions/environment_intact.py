@@ -104,7 +104,7 @@ def _count(found: Mapping[str, Plain]) -> int:
 def _worded(kind: str, found: Mapping[str, Plain]) -> str:
     """Return a finding in words: `2 files missing: torch/version.py (torch), torch/b.so (torch)`."""
     count = _count(found)
-    one, several = _WORDS.get(kind, ("cannot be read", "cannot be read"))
+    one, several = _WORDS.get(kind, ("path that cannot be read", "paths that cannot be read"))
     first = [f"{row['path']} ({_aside(row)})" for row in rows(found["first"])][:_SHOWN]
     more = "" if count <= len(first) else f", and {count - len(first)} more"
     return f"{count} {one if count == 1 else several}: {', '.join(first)}{more}"

@@ -22,7 +22,7 @@ class NoStaleCaches(ConditionKind):
     environment variables and the tools' defaults put them; what a service's unit sets is not seen, nor a kernel that
     was compiled with an older package after a newer one was installed elsewhere. Of several environments of one user
     each finds the others' kernels stale. A cache of more than 300,000 files is looked at in part and said to be.
-    Where old kernels of triton or tilelang share a folder with something that these do not write, it is unknown.
+    Where an entry of old kernels holds something that its tool does not write, it is unknown.
     """
 
     environment: Environment
@@ -51,7 +51,7 @@ class NoStaleCaches(ConditionKind):
         parts = [_of_cache(cache, text, complete=complete) for cache in caches]
         parts = [part for part in parts if not part.held]
         if not parts and not complete:
-            parts.append(unknown(text, why="there are more files than are looked at, and none of those was stale"))
+            parts.append(unknown(text, why="there are more files than are looked at; those that were are not stale"))
         if parts:
             return conjunction(text, tuple(parts))
         entries = sum(cache.entries for cache in caches)
@@ -69,16 +69,16 @@ def _of_cache(cache: KernelCache, text: str, *, complete: bool) -> Verdict:
     if cache.fault is not None:
         return unknown(text, why=cache.fault)
     if not cache.stale_entries and cache.mixed_entries:
-        one = cache.mixed_entries == 1
-        folders = "a folder" if one else f"{cache.mixed_entries} folders"
-        why = f"{folders} with old kernels of {cache.tool} {'holds' if one else 'hold'} other files, too: {cache.stray}"
+        more = f", and so on in {cache.mixed_entries} folders" if cache.mixed_entries > 1 else ""
+        why = f"old kernels lie beside {cache.stray}, which is not {cache.tool}'s{more}"
         return unknown(f"no stale kernels of {cache.tool}", why=why, expected="none")
     if not cache.stale_entries:
         return held(text)
+    stale = amount(cache.stale_entries, cache.stale_size, complete=complete)
     return not_held(
         f"no stale kernels of {cache.tool}",
         expected="none",
-        observed=f"{amount(cache.stale_entries, cache.stale_size, complete=complete)}: {_reasons(cache)}",
+        observed=f"{stale} in {cache.path}: {_reasons(cache)}",
         evidence=cache.example,
     )
 
