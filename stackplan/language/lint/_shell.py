@@ -76,7 +76,7 @@ def _block_of(it: Handed, command: Command, values: dict[str, str]) -> Block:
         return Block((Chain((Pipeline((_with_handed(unwrapped(inner), values),)),), (), ""),))
     base = command.start if it.at is None else it.at
     reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, it.at is None, user, command.elsewhere)
-    reader.values = dict(values)
+    reader.values, reader.lent = values, True
     return reader.read()
 
 
@@ -100,6 +100,8 @@ class _Reader(Scanner):
     values: dict[str, str] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     forwarding: set[str] = field(default_factory=set)
+    lent: bool = False
+    """Whether `values` are those of another block, which goes on with them: what is changed is changed in a copy."""
     _groups: int = 0
     _tested: bool = False
 
@@ -278,9 +280,18 @@ class _Reader(Scanner):
 
     def _take_paths(self, name: str, words: list[str]) -> None:
         """Note what the variable of a loop holds where those are paths: what is done to it is done to each of them."""
-        self.values.pop(name, None)
+        self._hold(name, None)
         if words and all("/" in word and "$" not in word and "`" not in word for word in words):
-            self.values[name] = " ".join(words)
+            self._hold(name, " ".join(words))
+
+    def _hold(self, name: str, value: str | None) -> str | None:
+        """Note what a variable holds, None where that is not known, and return what it held."""
+        if self.lent and not (value is None and name not in self.values):
+            self.values, self.lent = dict(self.values), False
+        before = self.values.pop(name, None)
+        if value is not None:
+            self.values[name] = value
+        return before
 
     def _case(self, place: int) -> Group:
         self.at += len("case")
@@ -317,9 +328,10 @@ class _Reader(Scanner):
                 self.take(bracket)
                 self.blanks()
         self.skip()
-        known, start = dict(self.values), self.at
+        known, lent, start = self.values, self.lent, self.at
+        self.lent = True
         body = self._part()
-        self.values = known
+        self.values, self.lent = known, lent
         if _runs_given(self.text[start : self.at]):
             self.forwarding.add(name)
         block = Block((Chain((Pipeline((body,)),), (), ""),)) if body is not None else Block(())
@@ -421,11 +433,11 @@ class _Reader(Scanner):
                 continue
             name, value = match[0].rstrip("+="), _LITERAL.fullmatch(word)
             # What is set twice, or only where something failed, may hold either.
-            twice = self.values.pop(name, None)
+            twice = self._hold(name, None)
             if value is None or len(word) > _LONGEST_VALUE or twice is not None or self.before in ("||", "&&"):
                 self.unknown.add(name)
             elif name not in self.unknown:
-                self.values[name] = value["value"]
+                self._hold(name, value["value"])
 
     def _redirect(
         self, operator: str, redirections: list[tuple[str, str]], inner: list[Block]
@@ -557,7 +569,7 @@ class _Reader(Scanner):
                             self.user,
                             self.elsewhere,
                         )
-                        reader.values = dict(self.values)
+                        reader.values, reader.lent = self.values, True
                         inner.append(replace(reader.read(), substituted=True))
                 return self.text[start : self.at]
         self.at += 1
@@ -565,11 +577,11 @@ class _Reader(Scanner):
 
     def _substitution(self, opening: int) -> Block:
         """Read the block of `$(…)` in its place; what is switched in it ends with it."""
-        kept = self.pipefail, self.errexit, self._tested, self.before, self._groups, dict(self.values)
+        kept = self.pipefail, self.errexit, self._tested, self.before, self._groups, self.values, self.lent
         self.at += opening
         self.depth += 1
-        self.before, self._tested = "", False
+        self.before, self._tested, self.lent = "", False, True
         block = self._open_block((")",), taken=(")",))
         self.depth -= 1
-        self.pipefail, self.errexit, self._tested, self.before, self._groups, self.values = kept
+        self.pipefail, self.errexit, self._tested, self.before, self._groups, self.values, self.lent = kept
         return replace(block, substituted=True)
