@@ -39,6 +39,11 @@ class _Jobs:
         return any(len(it.words) > 1 for it in self.waits)
 
     @cached_property
+    def last_question(self) -> int:
+        """The offset of the last command that asks for something; -1 where none does."""
+        return max((it.start for it in self.commands if asks(it)), default=-1)
+
+    @cached_property
     def _ordered(self) -> tuple[list[int], list[int], str]:
         """The offsets of the commands in the script, those in a text of all of them, and that text."""
         ordered = sorted(self.commands, key=lambda it: it.start)
@@ -69,6 +74,7 @@ def _hidden(block: Block, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
                     summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
                     yield it, summary, f"assign first, then `{it.program} NAME`"
         yield from _in_background(chain, jobs)
+        yield from _detached(chain, jobs)
 
 
 def _fails(it: Command, word: str) -> bool:
@@ -116,6 +122,24 @@ def _in_background(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, st
     elif not jobs.named and not _tells(chain, jobs):
         summary = f"a `wait` that names no process ends with 0, also when `{found[0].program} … &` failed"
         yield found[0], summary, "keep its number, `pid=$!`, and `wait $pid`"
+
+
+def _detached(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
+    """Look at what a program of its own sends into the background: `screen -dmS`, `tmux new -d`, `daemonize`."""
+    for it in (part for pipeline in chain.pipelines for part in pipeline.parts if isinstance(part, Command)):
+        if _detaches(it) and jobs.last_question <= it.start:
+            summary = f"`{it.program} …` leaves its command running by itself, and nobody hears how it ends"
+            yield it, summary, "run it as a step of its own, or as a unit with `service`"
+
+
+def _detaches(it: Command) -> bool:
+    if it.program == "tmux":
+        return bool({"new", "new-session"} & set(it.plain[:1])) and it.has_flag("d")
+    if it.program == "screen":
+        return it.has_flag("d") and it.has_flag("m") and len(it.plain) > 1
+    if it.program == "start-stop-daemon":
+        return it.has("--background", "-b") and it.has("--start", "-S")
+    return it.program == "daemonize"
 
 
 def _tells(chain: Chain, jobs: _Jobs) -> bool:
