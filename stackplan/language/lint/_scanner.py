@@ -3,11 +3,16 @@
 import re
 from dataclasses import dataclass, field
 
+_BLANKS = re.compile(r"(?:[ \t\r]|\\\n)*")
 _OPERATOR = re.compile(r";;&|&&|\|\||;;|;&|\|&|[|;&\n()]")
 _REDIRECTIONS = re.compile(r"(?:\d*|&|\{\w+\})(?:>>|>\||>&|<&|<>|>|<<<|<<-|<<|<)|&>>|&>")
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|\{|\}|!|\[\[)(?=[\s;&|()<>]|$)"
 )
+
+_OF_OPERATORS = ";&|\n()"
+_OF_RESERVED = "itefwusdc{}!["
+"""With what an operator begins, and a reserved word: nearly everything else is told by its first character."""
 
 
 @dataclass
@@ -21,16 +26,12 @@ class Scanner:
 
     def blanks(self) -> None:
         """Pass over blanks, comments, and line ends behind a backslash."""
-        while self.at < len(self.text):
-            if self.text[self.at] in " \t\r":
-                self.at += 1
-            elif self.text.startswith("\\\n", self.at):
-                self.at += 2
-            elif self.text[self.at] == "#" and (self.at == 0 or self.text[self.at - 1] in " \t\n;&|()"):
-                end = self.text.find("\n", self.at)
-                self.at = len(self.text) if end < 0 else end
-            else:
+        while match := _BLANKS.match(self.text, self.at):
+            self.at = match.end()
+            if not self.text.startswith("#", self.at) or (self.at and self.text[self.at - 1] not in " \t\n;&|()"):
                 return
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end
 
     def skip(self, *, newlines_only: bool = False) -> None:
         """Pass over line ends, and over `;` and `&` that stand behind a chain."""
@@ -51,10 +52,14 @@ class Scanner:
             self.at, self.behind_heredocs = max(self.at, self.behind_heredocs), None
 
     def operator_ahead(self) -> str:
+        if self.text[self.at : self.at + 1] not in _OF_OPERATORS:
+            return ""
         match = _OPERATOR.match(self.text, self.at)
         return match[0] if match else ""
 
     def word_ahead(self) -> str:
+        if self.text[self.at : self.at + 1] not in _OF_RESERVED:
+            return ""
         match = _RESERVED.match(self.text, self.at)
         return match[0] if match else ""
 

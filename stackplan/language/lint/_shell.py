@@ -22,6 +22,8 @@ from stackplan.language.lint._wrappers import ASSIGNMENT, unwrapped
 __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwrapped"]
 
 _ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
+_BARE = re.compile(rf"{_ORDINARY.pattern}(?=[ \t\n;|&]|$)")
+"""A word in which nothing has to be looked at, as most are."""
 _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
 _ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
@@ -476,6 +478,9 @@ class _Reader(Scanner):
 
     def _word(self, inner: list[Block], *, first: bool = False) -> tuple[str, list[str] | None]:
         """Return the next word without its quotes; and the words that it falls into, when it is a known variable."""
+        if bare := _BARE.match(self.text, self.at):
+            self.at = bare.end()
+            return bare[0], None
         if (value := self._known(first=first)) is not None:
             return value, value.split()
         start, parts = self.at, list[str]()
