@@ -18,6 +18,9 @@ _ONWARD = frozenset(
     }
 )  # fmt: skip
 
+_MOST_PARTS = 50
+"""So many programs at most are looked at through which a download is piped."""
+
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
@@ -36,9 +39,9 @@ def _kept(pipeline: Pipeline) -> Iterator[tuple[Command, str]]:
     if compares_itself(pipeline):
         return
     for at, part in enumerate(pipeline.parts):
-        for it in surface(part):
-            following = pipeline.parts[at + 1 :]
-            if fetches(it) and (keeps(it) or _unpacked(following)):
+        for it in filter(fetches, surface(part)):
+            following = pipeline.parts[at + 1 : at + 1 + _MOST_PARTS]
+            if keeps(it) or _unpacked(following):
                 yield it, kept_as(it, following)
 
 

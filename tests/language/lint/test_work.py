@@ -13,6 +13,7 @@ MANY = {
     "failures passed over": "/opt/x{n} || true",
     "a chain of them": "/opt/x{n} || \\",
     "a pipe": "/opt/x{n} | \\",
+    "a pipe of downloads": "curl -fsS https://x.example.com/{n} | \\",
     "jobs in the background": "/opt/x{n} &",
     "jobs that are waited for": "/opt/x{n} > /srv/{n} &\nwait",
     "a status noted for nothing": "/opt/x{n} || r{n}=$?",
