@@ -81,15 +81,19 @@ def begin(argv: list[str], log: Path) -> dict[str, Any]:
     if not argv:
         return {}
     with log.open("ab") as output:
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd="/",
-            env={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(UNITS.parent / "home")},
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(UNITS.parent / "home")},
+                start_new_session=True,
+            )
+        except OSError as error:
+            output.write(f"{log.stem}.service: Unable to locate executable '{argv[0]}': {error.strerror}\n".encode())
+            return {"pid": None, "since": None}
     return {"pid": process.pid, "since": _since(process.pid)}
 
 

@@ -26,6 +26,16 @@ steps:
     postconditions:
       - file: {path: ~/alone-RUN}
 """
+SERVING = """\
+stackplan: 1
+name: serving
+nodes: gpu-02
+steps:
+  - id: server
+    service: {name: vllm, state: started}
+    postconditions:
+      - service: {name: vllm}
+"""
 
 
 @pytest.fixture
@@ -37,6 +47,16 @@ def call(lab, tmp_path):
         return command_line.run(*words, "-i", lab.inventory, environment=environment, folder=tmp_path)
 
     return run
+
+
+def test_what_a_unit_wrote_before_it_died_is_told(call, tmp_path):
+    (tmp_path / "serving.yaml").write_text(SERVING)
+    applied = call("apply", "serving.yaml", "--yes", "--format", "json")
+    assert applied.returncode == 3, applied.stderr
+    ((step,),) = [node["steps"] for node in json.loads(applied.stdout)["nodes"]]
+    (found,) = [it for it in step["diagnoses"] if it["code"] == "SP242"]
+    (cause,) = found["causes"]
+    assert cause.startswith("vllm.service: Unable to locate executable")
 
 
 def test_a_run_is_in_its_journal_and_on_its_nodes(call, tmp_path):

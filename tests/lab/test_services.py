@@ -63,6 +63,14 @@ def test_one_that_dies_has_failed_and_one_without_a_process_lives(node):
     assert (unit(node, "alone")["ActiveState"], unit(node, "alone")["SubState"]) == ("active", "exited")
 
 
+def test_a_unit_whose_program_is_not_there_has_failed_and_its_journal_says_why(node):
+    call(node, "start", "vllm")
+    assert unit(node, "vllm")["ActiveState"] == "failed"
+    said = call(node, "--unit=vllm", program="journalctl").stdout
+    assert said.startswith("vllm.service: Unable to locate executable")
+    assert said.endswith("vllm-env/bin/python': No such file or directory\n")
+
+
 def test_enabling_and_what_is_not_known(node):
     call(node, "disable", "long")
     assert unit(node, "long")["UnitFileState"] == "disabled"
