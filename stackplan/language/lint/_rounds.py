@@ -10,19 +10,30 @@ _ENDING = frozenset({"exit", "return", "false"})
 
 def unheard(block: Block) -> Iterator[tuple[Command, str, str]]:
     """Yield what fails in the loops of a block, and nobody hears of it, with the reason and the smallest edit."""
-    for number, chain in enumerate(block.chains):
-        later = block.chains[number + 1 :]
-        loop = chain.pipelines[0].parts[-1] if len(chain.pipelines) == 1 else None
-        if not isinstance(loop, Group) or loop.kind not in ("for", "while") or chain.pipelines[0].negated:
-            continue
+    loops = [(at, loop) for at, chain in enumerate(block.chains) if (loop := _loop(chain)) is not None]
+    if not loops:
+        return
+    checked = max((at for at, chain in enumerate(block.chains) if _checks(chain)), default=-1)
+    done = {it.words: at for at, chain in enumerate(block.chains) for it in _worked(chain)}
+    for at, loop in loops:
         body = next((it for role, it in loop.blocks if role == "body"), Block(()))
         inside = list(surface_of(body))
-        if any(it.program in _ENDING or not it.words for it in inside) or any(map(_checks, later)):
+        if at < checked or any(it.program in _ENDING or not it.words for it in inside):
             continue
         if loop.kind == "for":
-            yield from _tried(body, later)
+            yield from (it for it in _tried(body, last=at == len(block.chains) - 1) if done.get(it[0].words, at) <= at)
         if not any(it.program == "break" for it in inside) and (loop.kind == "for" or _over_lines(loop)):
             yield from _left_out(body)
+
+
+def _loop(chain: Chain) -> Group | None:
+    """Return the loop that a chain is, where nothing hangs on how it ends."""
+    loop = chain.pipelines[0].parts[-1] if len(chain.pipelines) == 1 and not chain.pipelines[0].negated else None
+    return loop if isinstance(loop, Group) and loop.kind in ("for", "while") else None
+
+
+def _worked(chain: Chain) -> list[Command]:
+    return [it for pipeline in chain.pipelines for it in working(pipeline)]
 
 
 def _checks(chain: Chain) -> bool:
@@ -35,14 +46,12 @@ def _over_lines(loop: Group) -> bool:
     return any(it.program == "read" for role, block in loop.blocks if role == "test" for it in surface_of(block))
 
 
-def _tried(body: Block, later: tuple[Chain, ...]) -> Iterator[tuple[Command, str, str]]:
+def _tried(body: Block, *, last: bool) -> Iterator[tuple[Command, str, str]]:
     """Look at `A && break`, which leaves the loop early, and behind which nobody asks whether it ever did."""
-    again = {it.words for chain in later for pipeline in chain.pipelines for it in working(pipeline)}
     for number, chain in enumerate(body.chains):
-        ends_body = number == len(body.chains) - 1
-        for it in _then(chain, "&&", "break", negated=False):
-            # At the end of a text, the status of a loop is that of its last round.
-            if it.words not in again and (later or not ends_body):
+        # At the end of a text, the status of a loop is that of its last round.
+        if not last or number < len(body.chains) - 1:
+            for it in _then(chain, "&&", "break", negated=False):
                 summary = f"when `{it.program} …` fails in every round, the script goes on behind the loop"
                 yield it, summary, "test behind the loop for what it was to reach, and `exit 1`"
 
