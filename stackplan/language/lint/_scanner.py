@@ -10,9 +10,10 @@ _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|\{|\}|!|\[\[)(?=[\s;&|()<>]|$)"
 )
 
+_OF_BLANKS = " \t\r\\#"
 _OF_OPERATORS = ";&|\n()"
 _OF_RESERVED = "itefwusdc{}!["
-"""With what an operator begins, and a reserved word: nearly everything else is told by its first character."""
+"""With what each of these begins: nearly everything else is told by its first character."""
 
 
 @dataclass
@@ -26,6 +27,8 @@ class Scanner:
 
     def blanks(self) -> None:
         """Pass over blanks, comments, and line ends behind a backslash."""
+        if self.text[self.at : self.at + 1] not in _OF_BLANKS:
+            return
         while match := _BLANKS.match(self.text, self.at):
             self.at = match.end()
             if not self.text.startswith("#", self.at) or (self.at and self.text[self.at - 1] not in " \t\n;&|()"):

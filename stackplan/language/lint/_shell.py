@@ -24,6 +24,7 @@ __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwra
 _ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
 _BARE = re.compile(rf"{_ORDINARY.pattern}(?=[ \t\n;|&]|$)")
 """A word in which nothing has to be looked at, as most are."""
+_QUOTED = re.compile(r"[^\"\\`$<>{]+")
 _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
 _ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
@@ -194,6 +195,10 @@ class _Reader(Scanner):
 
     def _group(self, word: str, start: int) -> Group | None:
         place = self._place(start)
+        if self.text.startswith("(", start):
+            return self._brackets(place)
+        if not word:
+            return self._function(place) if _FUNCTION.match(self.text, start) else None
         readers = {
             "{": self._braces,
             "if": self._if,
@@ -204,11 +209,7 @@ class _Reader(Scanner):
             "case": self._case,
             "function": self._function,
         }
-        if self.text.startswith("(", start):
-            return self._brackets(place)
-        if word in readers:
-            return readers[word](place)
-        return self._function(place) if _FUNCTION.match(self.text, start) else None
+        return readers[word](place) if word in readers else None
 
     def _brackets(self, place: int) -> Group:
         """Read `( … )`: what is switched in it ends with it."""
@@ -540,6 +541,9 @@ class _Reader(Scanner):
                 # Between these quotes a backslash stands for itself before anything else: `"\n"` are two characters.
                 parts.append("" if escaped == "\n" else escaped if escaped in _ESCAPED else f"\\{escaped}")
                 self.at += 2
+            elif quoted := _QUOTED.match(self.text, self.at):
+                parts.append(quoted[0])
+                self.at = quoted.end()
             else:
                 parts.append(self._plain(inner))
         self.at += 1
