@@ -30,6 +30,7 @@ def lowest(specifier: SpecifierSet) -> Version | None:
 def public(text: str) -> Version | None:
     """Return a version without its label; None of text that is none."""
     try:
-        return Version(Version(text).public)
+        version = Version(text)
     except InvalidVersion:
         return None
+    return version if version.local is None else Version(version.public)

@@ -28,7 +28,7 @@ def _aimed(step: Looked) -> dict[str, Wanted]:
 
     A range beside a name that takes anything is a mere bound: that step is there to bring what is missing.
     """
-    ranges = all(_floor(it) is not None for it in step.wanted)
+    ranges = all(it.pin is not None or lowest(it.specifier) is not None for it in step.wanted)
     return {it.name: it for it in step.wanted if it.pin is not None or ranges or step.upgrades(it.name)}
 
 
@@ -50,8 +50,9 @@ def _older_will_do(it: Statement, aimed: dict[str, Wanted]) -> bool:
 
 def _admits_older(it: Statement, aimed: dict[str, Wanted]) -> bool:
     wanted, text = aimed.get(_name(it)), it.text("version")
-    floor = None if wanted is None else _floor(wanted)
-    specifier = None if text is None else stated(text)
+    if wanted is None or text is None or text.removeprefix("==") == wanted.pin:
+        return False
+    floor, specifier = _floor(wanted), stated(text)
     if floor is None or specifier is None:
         return False
     lower = lowest(specifier)
