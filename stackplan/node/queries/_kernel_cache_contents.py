@@ -106,9 +106,10 @@ def _look_into_tree(
         if spent():
             # It is judged no further, either.
             return True, None
+        inside = folder[len(path) :].lstrip("/")
         links = [it for it in folders if os.path.islink(os.path.join(folder, it))]
         for name in (*names, *links):
-            relative = os.path.relpath(os.path.join(folder, name), path)
+            relative = os.path.join(inside, name)
             if made.fullmatch(relative):
                 kernels = True
             elif not beside.fullmatch(relative):
