@@ -221,7 +221,9 @@ def _between(lines: Sequence[str], path: str, start: tuple[int, int], end: tuple
 
 
 def _events(text: str) -> Iterator[yaml.Event]:
-    events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
+    loader = _LOADER(text)
+    # Not by `yaml.parse`, which steps into Python twice for each of them.
+    events: Iterator[yaml.Event] = iter(loader.get_event, None)
     return events
 
 
@@ -274,10 +276,15 @@ class _Builder:
         self._documents = 0
 
     def take_all(self, events: Iterable[Any]) -> None:
+        path, add = self.path, self._add
         for event in events:
             kind = type(event)
             if kind is _SCALAR:
-                self._scalar(event)
+                mark, style = event.start_mark, event.style
+                scalar = YamlScalar(event.value, Location(path, mark.line + 1, mark.column + 1), bool(style))
+                if style == '"' or event.tag is not None or event.anchor is not None:
+                    self._examine(scalar, event)
+                add(scalar, 1, 0)
             elif kind is _MAPPING or kind is _SEQUENCE:
                 self._start(event)
             elif kind is _MAPPING_END or kind is _SEQUENCE_END:
@@ -295,14 +302,6 @@ class _Builder:
 
     def _fault(self, summary: str, event: yaml.Event, **words: str | None) -> Diagnosis:
         return Diagnosis(summary=summary, at=self._place(event), **words)  # type: ignore[arg-type]
-
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
-        style = event.style
-        mark: Any = event.start_mark
-        scalar = YamlScalar(event.value, Location(self.path, mark.line + 1, mark.column + 1), bool(style))
-        if style == '"' or event.tag is not None or event.anchor is not None:
-            self._examine(scalar, event)
-        self._add(scalar, 1, 0)
 
     def _examine(self, scalar: YamlScalar, event: yaml.ScalarEvent) -> None:
         """See to what few scalars have: a tag, an anchor, or a character that was written as an escape."""
