@@ -13,6 +13,7 @@ _VALUES = frozenset(
 """Options that stand before the verb and take the next word."""
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _PROGRAM = re.compile(rf"pip[\d.]*|uv|conda|mamba|micromamba|{_PYTHON.pattern}")
+_MODULE = re.compile(r"-[A-Za-z]*m(?P<name>pip|uv)?")
 _SYSTEM = ("apt", "apt-get", "aptitude", "nala", "dnf", "yum", "zypper")
 
 
@@ -45,7 +46,9 @@ def _named(command: Command) -> tuple[str | None, list[str]]:
     """Return the program that is meant, behind `python -m`, and its words that are no options."""
     words = list(command.words)
     if _PYTHON.fullmatch(command.program):
-        at = words.index("-m") + 1 if "-m" in words[:6] else len(words)
+        # `-Im pip` and `-mpip` are `-m pip` as well.
+        words = [part for word in words[:6] for part in _modules(word)] + words[6:]
+        at = words.index("-m") + 1 if "-m" in words[:7] else len(words)
         if words[at : at + 1] not in (["pip"], ["uv"]):
             return None, []
         words = words[at:]
@@ -58,6 +61,11 @@ def _named(command: Command) -> tuple[str | None, list[str]]:
         elif word in _VALUES:
             next(rest, None)
     return name, found
+
+
+def _modules(word: str) -> list[str]:
+    match = _MODULE.fullmatch(word)
+    return [word] if match is None else ["-m", *filter(None, [match["name"]])]
 
 
 def installs(command: Command) -> bool:

@@ -61,3 +61,12 @@ def test_a_deed_is_found_however_it_is_spelt(spelled, code):
     faults, others = SCRIPTS[code]
     assert spelled.scripts(faults, code) == faults
     assert spelled.scripts(others, code) == []
+
+
+def test_a_module_is_named_behind_m_in_several_ways(spelled):
+    texts = ["python -mpip install x", "python3 -Im pip install x", "~/e/bin/python -B -m uv pip install x"]
+    assert spelled.scripts(texts, "SP163") == texts
+    assert (
+        spelled.scripts(["python3 -m venv ~/e", "python3 -mjson.tool /srv/a", "python3 -m x pip install"], "SP163")
+        == []
+    )
