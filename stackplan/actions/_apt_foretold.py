@@ -1,11 +1,11 @@
 """How a node answers once apt has done what its simulation says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._target import told
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 
 _WHY = "it depends on what the packages bring along"
 _PLACES = ("target", "file", "nvcc", "toolkit_build")

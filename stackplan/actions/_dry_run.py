@@ -1,7 +1,7 @@
 """The question for an installer's dry run, and its answer, as the query `dry_run` has them. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from stackplan.actions import _pip, _uv
@@ -9,6 +9,7 @@ from stackplan.actions._installer_facts import InstallerFacts
 from stackplan.actions._wishes import Installer, Wishes
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Known, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.same import Same
 from stackplan.model.secret import Secret
 

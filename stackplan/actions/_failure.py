@@ -1,7 +1,6 @@
 """The evidence of a `python_packages` action that failed, read once for all rules."""
 
 import re
-from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
@@ -12,6 +11,7 @@ from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution, distributions, distributions_query
 from stackplan.model.facts import Facts, Known, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
 from stackplan.model.outcome import Reason

@@ -1,8 +1,7 @@
 """What a node has to install Python packages with, as the query `installer` answers it."""
 
-from dataclasses import dataclass
-
 from stackplan.model.facts import Known, Plain, Query
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Command, Stage, Task
 from stackplan.model.secret import Text
 

@@ -1,7 +1,7 @@
 """What a `python_packages` action is expected to do to its environment, from a dry run. Pure; imports model only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from stackplan.actions._dry_run import DryRun, Finding, Refusal, dry_run_query, read_dry_run
@@ -11,6 +11,7 @@ from stackplan.actions._predicted import Environment, made
 from stackplan.actions._wishes import Installer, Wishes
 from stackplan.model.distribution import distributions_query
 from stackplan.model.facts import Facts, Failed, Known, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidVersion, Version
 
 _UNCHECKED = "UV_SKIP_WHEEL_FILENAME_CHECK"

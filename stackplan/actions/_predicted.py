@@ -1,7 +1,6 @@
 """What the node would answer once an installer had done what its dry run says. Pure; imports model only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from stackplan.actions._dry_run import DryRun
@@ -26,6 +25,7 @@ from stackplan.actions._predicted_torch import torch_answer
 from stackplan.actions._target import told
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 
 CARRIED = "carried"
 """The key of a predicted answer of `distributions` under which the next dry run finds what it has to lay on."""

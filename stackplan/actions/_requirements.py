@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from packaging.utils import canonicalize_name
@@ -10,6 +9,7 @@ from packaging.utils import canonicalize_name
 from stackplan.actions._sources import guarded
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidRequirement, Requirement, requirement
 from stackplan.model.secret import Secret, Text, Unread, reveal, without_passwords
 

@@ -1,11 +1,11 @@
 """Addresses that may hold a user and a password, and what may be shown of them."""
 
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import MASK, Secret, Text, Unread, reveal, without_passwords
 
 _LABEL = re.compile(r"/(cu\d{2,4}|cpu|xpu|rocm[\d.]+)/?$")

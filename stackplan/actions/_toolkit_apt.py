@@ -1,7 +1,6 @@
 """What apt would do for a CUDA toolkit, from its own simulation on the node. Pure; imports model only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._apt_foretold import (
     AptRequest,
@@ -20,6 +19,7 @@ from stackplan.model.debian_package import DPKG_QUERY
 from stackplan.model.debian_version import compare
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Known, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
 from stackplan.model.outcome import Reason

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 
@@ -10,6 +10,7 @@ from stackplan.actions._requirements import Wanted, read_names, read_wanted
 from stackplan.actions._sources import Address, address, read_address, read_addresses
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import Secret, Text, Unread, reveal
 
 INDEX_STRATEGIES = ("first-index", "unsafe-first-match", "unsafe-best-match")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._apt_foretold import (
     AptRequest,
@@ -20,6 +19,7 @@ from stackplan.model.count import counted
 from stackplan.model.debian_package import DPKG_QUERY, PACKAGE_NAME, dpkg_state
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.location import Location

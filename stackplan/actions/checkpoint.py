@@ -1,9 +1,8 @@
 """Doing nothing, and proving that things are as they should be."""
 
-from dataclasses import dataclass
-
 from stackplan.model.arguments import Arguments
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job
 from stackplan.model.kind import ActionKind, Prediction
 

@@ -1,7 +1,6 @@
 """Removing the stale kernel caches of a user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.actions._foretold import left_open, reach
@@ -13,6 +12,7 @@ from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.environment_place import NAMED_BY, real_place
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kernel_caches import KernelCache, amount, cache_state, cleared, kernel_caches
 from stackplan.model.kind import ActionKind, CannotAct, Prediction

@@ -2,7 +2,6 @@
 
 import enum
 import re
-from dataclasses import dataclass
 
 from stackplan.actions import _toolkit_apt
 from stackplan.actions._apt_foretold import simulation_changes
@@ -20,6 +19,7 @@ from stackplan.model.condition import Condition
 from stackplan.model.debian_package import DPKG_QUERY, dpkg_state
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Known, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 

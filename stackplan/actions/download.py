@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._foretold import of_file, reach
 from stackplan.actions._offer import offer_query
@@ -23,6 +22,7 @@ from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.written import Written

@@ -1,7 +1,6 @@
 """Giving a file its content, mode and owner."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._foretold import WILL_HOLD, of_file, reach, sha256
 from stackplan.actions._target import (
@@ -20,6 +19,7 @@ from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.quantity import size_text

@@ -1,7 +1,7 @@
 """Installing Python packages into a virtual environment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.actions import _pip, _uv
 from stackplan.actions._failure import records_query
@@ -22,6 +22,7 @@ from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.distribution import distributions_query, package_state
 from stackplan.model.facts import Facts, Known, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.outcome import Reason

@@ -1,13 +1,13 @@
 """Restarting a node, and waiting until it answers from another boot."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._target import told
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Change, Held, State
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job, NotRebooted, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from stackplan.actions._invocation import Invocation, Word, words
@@ -11,6 +10,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.concern import Concern, named
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import ActionKind, Evidence
 from stackplan.model.secret import MASK, Secret, Text, reveal, without_passwords

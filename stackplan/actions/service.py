@@ -2,7 +2,6 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._service_failures import explain_service_failure
 from stackplan.actions._target import told
@@ -11,6 +10,7 @@ from stackplan.model.change import Change, State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.location import Location

@@ -1,7 +1,6 @@
 """Making a symbolic link lead somewhere."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.actions._foretold import left_open, reach
 from stackplan.actions._target import read_path, refusal, stated, target_query, target_state, target_written, told
@@ -9,6 +8,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
 from stackplan.model.facts import Facts, Known, Plain, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.written import Written

@@ -1,11 +1,12 @@
 """What the steps and conditions of one user are concerned with on a node, and the question that comes of it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.model.arguments import Value
 from stackplan.model.concern import Concern, Matter
 from stackplan.model.facts import Query
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

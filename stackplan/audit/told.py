@@ -1,9 +1,9 @@
 """What a node told of its environment, as the query `environment_audit` answers it, in a form that findings ask."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from stackplan.model.facts import Plain
+from stackplan.model.frozen import dataclass
 
 STEP = "step"
 _NAMES = {STEP: "the steps", "login": "a login shell", "interactive": "an interactive login shell", "sudo": "sudo"}

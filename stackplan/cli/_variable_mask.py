@@ -5,11 +5,11 @@ alone (`hf_token: hf_…`) is a text like any other, which `header: "Bearer {{ h
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from stackplan.language.secret_name import in_clear, is_secret_name
 from stackplan.language.variables import Scope
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import MASK, SHORTEST_SECRET, Redactor, passwords, without_passwords
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from stackplan.engine.state_folder import state_folder
 from stackplan.engine.stop import Stop
 from stackplan.language.snapshot import Noting
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import Report
 from stackplan.reports import foretold_stop, text

@@ -1,6 +1,6 @@
 """What `stackplan explain` says of a code."""
 
-from dataclasses import dataclass
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`stackplan diff`: what a change to a playbook means, between two git revisions or two files; no node is asked."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,6 +21,7 @@ from stackplan.language.withheld import Withheld
 from stackplan.model.comparison import Comparison
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts
+from stackplan.model.frozen import dataclass
 from stackplan.model.report import Report
 from stackplan.reports import comparison_document, comparison_markdown, comparison_text
 

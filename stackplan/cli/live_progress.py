@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
@@ -26,6 +25,7 @@ from stackplan.model.event import (
     StepEnded,
     StepStarted,
 )
+from stackplan.model.frozen import dataclass
 from stackplan.model.quantity import duration_text
 from stackplan.reports.count import counted
 from stackplan.reports.progress import last_line, plain_line

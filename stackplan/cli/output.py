@@ -4,12 +4,12 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
 
 import click
 
 from stackplan.cli.streams import to_nowhere
+from stackplan.model.frozen import dataclass
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -1,7 +1,7 @@
 """From words on the command line to what the engine takes: the playbook, and that of each node, rendered and bound."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from stackplan.cli.output import say, say_on_terminal
@@ -22,6 +22,7 @@ from stackplan.language.project import Files
 from stackplan.language.secrets import Secrets, passwords_in
 from stackplan.language.variables import Scope, scope
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.node import Inventory, Node
 from stackplan.model.playbook import Playbook
 from stackplan.model.quantity import duration_text

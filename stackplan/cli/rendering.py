@@ -1,6 +1,6 @@
 """The playbook of each node, rendered and bound; made once for nodes whose variables are the same, as in a fleet."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.engine.bind import BoundPlaybook, bind, faults
 from stackplan.language import schema
@@ -9,6 +9,7 @@ from stackplan.language.project import Files
 from stackplan.language.template import as_written, render_partly
 from stackplan.language.variables import RESERVED, Scope, used_names
 from stackplan.model.diagnosis import Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.playbook import Playbook
 
 KEPT = 8

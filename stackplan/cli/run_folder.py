@@ -1,7 +1,6 @@
 """A run that was named on the command line: its id and its journal."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +9,7 @@ from stackplan.engine.runs import find_run, run_line
 from stackplan.engine.state_folder import state_folder
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.event import Event, RunEnded, RunStarted
+from stackplan.model.frozen import dataclass
 from stackplan.reports.runs import names_text, time_text
 from stackplan.reports.safe import safe
 

@@ -2,12 +2,12 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.quantity import duration_s
 
 Command = TypeVar("Command", bound=Callable[..., Any])

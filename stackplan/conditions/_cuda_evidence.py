@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
@@ -10,6 +9,7 @@ from stackplan.conditions._answers import rows
 from stackplan.conditions._cuda_sonames import label_major, majors, named_for, named_major
 from stackplan.model.count import counted
 from stackplan.model.facts import Plain
+from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidVersion, Version
 
 _NAMED_FILES = 2

@@ -1,12 +1,12 @@
 """The arguments `venv` and `python`, which say whose packages a condition speaks of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.distribution import distributions_query
 from stackplan.model.facts import Plain, Query
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

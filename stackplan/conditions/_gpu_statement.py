@@ -1,10 +1,10 @@
 """What is stated of every GPU of a node, and the verdict on it; offenders are named by their index."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from stackplan.conditions._answers import listed, matching
 from stackplan.model.facts import Plain
+from stackplan.model.frozen import dataclass
 from stackplan.model.matcher import Matcher
 from stackplan.model.quantity import size_text
 from stackplan.model.verdict import Verdict, held, not_held, unknown

@@ -1,7 +1,6 @@
 """Which requirements of installed distributions are not met, computed with `packaging` from their METADATA."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -9,6 +8,7 @@ from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.utils import canonicalize_name
 
 from stackplan.model.distribution import Distribution
+from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidRequirement, Requirement
 from stackplan.model.same import Same
 

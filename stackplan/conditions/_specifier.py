@@ -1,8 +1,7 @@
 """Version specifiers as playbooks write them: PEP 440, a bare version counts as `==`, pre-releases admitted."""
 
-from dataclasses import dataclass
-
 from stackplan.model.arguments import Arguments
+from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 

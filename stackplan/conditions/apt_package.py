@@ -1,7 +1,6 @@
 """The kind `apt_package`: an installed Debian package, its version, whether it is on hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
@@ -10,6 +9,7 @@ from stackplan.model.change import Held, State
 from stackplan.model.debian_package import PACKAGE_NAME, debian_package_query, package_text
 from stackplan.model.debian_version import DebianSpecifier, read_debian_specifier
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held
 

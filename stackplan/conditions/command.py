@@ -3,7 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, matching, one_line, unanswered
@@ -11,6 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.concern import Concern, Matter, named
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.secret import Text

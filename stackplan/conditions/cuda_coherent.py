@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from packaging.utils import canonicalize_name
@@ -30,6 +29,7 @@ from stackplan.model.change import State
 from stackplan.model.count import counted
 from stackplan.model.distribution import Distribution, distributions, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.conditions._answers import mapping, rows, unanswered
@@ -10,6 +9,7 @@ from stackplan.conditions._release import release_matches
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 

@@ -1,11 +1,11 @@
 """The kind `disk`: free space for a path."""
 
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.quantity import size_text
 from stackplan.model.verdict import Verdict, held, not_held

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import listed, mapping, rows, unanswered
@@ -12,6 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.count import counted
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 

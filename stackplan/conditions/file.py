@@ -2,13 +2,13 @@
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.conditions._answers import mapping, matching, one_line, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown

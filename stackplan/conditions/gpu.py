@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import listed, mapping, rows, unanswered
@@ -12,6 +12,7 @@ from stackplan.conditions._specifier import Specifier, read_specifier, version_v
 from stackplan.model.arguments import Arguments
 from stackplan.model.concern import Concern, Matter
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown

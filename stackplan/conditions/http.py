@@ -4,7 +4,7 @@ import json
 import re
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, DecimalException
 from typing import ClassVar, Self
 
@@ -12,6 +12,7 @@ from stackplan.conditions._answers import mapping, matching, one_line, unanswere
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.secret import Secret, Text, Unread, passwords, reveal, shown, without_passwords

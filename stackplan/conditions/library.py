@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import listed, mapping, unanswered
@@ -11,6 +10,7 @@ from stackplan.conditions._specifier import Specifier, read_specifier, version_v
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 

@@ -1,12 +1,12 @@
 """The kind `no_stale_caches`: no compiled kernel of a user is older than what it was compiled with."""
 
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.conditions._answers import listed, mapping, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kernel_caches import KernelCache, amount, kernel_caches
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown

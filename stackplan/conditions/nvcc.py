@@ -1,7 +1,6 @@
 """The kind `nvcc`: the CUDA compiler of a toolkit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from stackplan.conditions._answers import mapping, unanswered
@@ -11,6 +10,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.concern import Concern, Matter
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
 from stackplan.model.arguments import Arguments
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.quantity import size_text

@@ -1,6 +1,5 @@
 """The kind `package`: which version of a distribution is installed."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from packaging.utils import InvalidName, canonicalize_name
@@ -12,6 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
 from stackplan.model.distribution import Distribution, named, package_state
 from stackplan.model.facts import Facts, Known, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.pep440 import InvalidVersion, Version
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown

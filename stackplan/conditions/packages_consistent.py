@@ -1,7 +1,6 @@
 """The kind `packages_consistent`: every requirement of an installed distribution is met."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from packaging.utils import canonicalize_name
@@ -13,6 +12,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
 from stackplan.model.distribution import distributions, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 

@@ -1,6 +1,5 @@
 """The kind `python`: the value of an expression in an environment."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, matching, one_line, unanswered
@@ -8,6 +7,7 @@ from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
 from stackplan.model.verdict import Verdict, held, not_held

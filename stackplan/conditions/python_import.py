@@ -1,7 +1,6 @@
 """The kind `python_import`: modules import in a fresh interpreter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
@@ -9,6 +8,7 @@ from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, held, not_held
 

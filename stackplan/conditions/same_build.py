@@ -1,7 +1,6 @@
 """The kind `same_build`: the packages of a family are of one build."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Self
 
@@ -13,6 +12,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
 from stackplan.model.distribution import Distribution, distributions_query, named, package_state
 from stackplan.model.facts import Facts, Known, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.pep440 import InvalidVersion, Version
 from stackplan.model.verdict import Verdict, held, not_held, unknown

@@ -1,13 +1,13 @@
 """The kind `service`: the state of a systemd unit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.unit import activity, read_unit, unit_query, unit_state
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown

@@ -2,13 +2,13 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from stackplan.conditions._answers import listed, mapping, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.slurm_node import (
     bears_our_mark,

@@ -1,12 +1,12 @@
 """The kind `sudo`: the user of the connection may act as another one."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, held, not_held
 

@@ -1,7 +1,6 @@
 """The kind `torch`: version, CUDA and GPU architectures of the installed torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
@@ -12,6 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
 from stackplan.model.distribution import named, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 

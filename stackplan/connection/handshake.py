@@ -3,7 +3,6 @@
 import contextlib
 import secrets
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from stackplan.connection.failure import (
@@ -17,6 +16,7 @@ from stackplan.connection.failure import (
     SudoRefused,
 )
 from stackplan.connection.stream import ByteStream, StreamBroken, Tail
+from stackplan.model.frozen import dataclass
 from stackplan.node.boot import REPORT
 from stackplan.node.frames import Decoder, FrameInvalid, encode
 

@@ -1,10 +1,11 @@
 """What lives of runs on a node, as the node program tells it: pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from stackplan.connection.lock_owner import LockOwner
+from stackplan.model.frozen import dataclass
 from stackplan.model.quantity import duration_text
 
 

@@ -6,12 +6,12 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.connection import known_hosts
 from stackplan.connection.failure import HostKeyChanged, HostKeyUnknown
 from stackplan.connection.known_hosts import Record, Standing
+from stackplan.model.frozen import dataclass
 
 GLOBAL_FILE = "/etc/ssh/ssh_known_hosts"
 USER_FILE = "~/.ssh/known_hosts"

@@ -12,7 +12,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from stackplan.model.frozen import dataclass
 
 _FIELDS = 3
 

@@ -1,6 +1,8 @@
 """Who holds a node: what the lock says of a run."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
+
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

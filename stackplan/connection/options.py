@@ -1,6 +1,6 @@
 """How to connect, apart from what the inventory says of each node."""
 
-from dataclasses import dataclass
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

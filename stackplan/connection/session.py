@@ -4,7 +4,6 @@ import base64
 import binascii
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from stackplan.connection import wire
@@ -15,6 +14,7 @@ from stackplan.connection.lock_owner import LockOwner
 from stackplan.connection.mailbox import Mailbox
 from stackplan.connection.stream import ByteStream
 from stackplan.model.facts import Answer, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Absent, Ended, Ending, Lost, NotStarted, Running, Vanished, Whereabouts, Work
 
 # The node program is heard every 5 s while it is asked something; it may be slow, but not for this long.

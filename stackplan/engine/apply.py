@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from stackplan.connection.lock_owner import LockOwner
@@ -22,6 +22,7 @@ from stackplan.engine.state_folder import private_folder
 from stackplan.engine.stop import Stop
 from stackplan.engine.target import Connect, Target
 from stackplan.model.event import Event, RunEnded, RunResumed, RunStarted
+from stackplan.model.frozen import dataclass
 from stackplan.model.report import Report
 from stackplan.model.secret import Redactor
 

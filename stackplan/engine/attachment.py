@@ -5,7 +5,6 @@ Asking again is harmless, a job is started once by its name, and watching goes o
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from stackplan.connection.failure import (
@@ -25,6 +24,7 @@ from stackplan.engine.clock import Clock
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.stop import Level, Stop
 from stackplan.model.facts import Answer, Failed, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Ending, Interrupted, Lost, NotRebooted, NotStarted, Whereabouts, Work
 from stackplan.model.quantity import duration_text
 

@@ -6,13 +6,14 @@ What moves by itself (free space, a command's output) is not in a state: there t
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.engine.bind import BoundCondition, BoundPlaybook
 from stackplan.engine.observe import Witness, look
 from stackplan.engine.prove import prove
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Facts
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import Phase
 from stackplan.model.secret import Redactor
 from stackplan.model.verdict import Status

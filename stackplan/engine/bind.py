@@ -1,7 +1,7 @@
 """From a playbook to bound steps: kinds found, arguments read, questions known. Pure; imports model only."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from typing import TypeAlias
 
 from stackplan.engine.guard import guarded, trouble
@@ -10,6 +10,7 @@ from stackplan.model.arguments import Arguments, Value, holds_secret
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job
 from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind, Prediction
 from stackplan.model.location import Location

@@ -4,11 +4,11 @@ Pure; imports model only.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from stackplan.engine.job_name import job_name
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, OutputSeen, StepEnded, StepStarted
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

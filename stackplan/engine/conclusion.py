@@ -1,13 +1,12 @@
 """What a plan says of one node, and what that was concluded from, in a form that can be kept and compared. Pure."""
 
-from dataclasses import dataclass
-
 from stackplan.engine.basis import Basis, find
 from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.planner import NodePlan
 from stackplan.engine.redaction import redacted
 from stackplan.engine.rendered_step import rendered, rendered_preconditions
 from stackplan.model.change import Change
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.playbook import Playbook
 from stackplan.model.report import StepReport

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
 from stackplan.connection.failure import ConnectionFailure, ConnectionLost, NodeProgramFailed
@@ -14,6 +13,7 @@ from stackplan.engine.node_session import NodeSession
 from stackplan.engine.prove import answered
 from stackplan.engine.target import Connect, Target
 from stackplan.model.facts import Answer, Facts, Failed, Origin, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import NodeReport
 from stackplan.model.secret import Redactor

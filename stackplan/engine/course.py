@@ -1,7 +1,7 @@
 """How far a plan has come on a node, step by step, up to its end. Pure; imports model only."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from stackplan.engine.bind import AnyStep, BoundCondition, BoundStep, SkippedStep, unique
@@ -12,6 +12,7 @@ from stackplan.engine.snapshot_outlook import room_notes, room_queries
 from stackplan.engine.standing import Standing
 from stackplan.engine.wording import regression_text
 from stackplan.model.facts import Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import Reason, StepOutcome
 from stackplan.model.report import StepReport
 

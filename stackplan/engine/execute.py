@@ -6,7 +6,7 @@ costly ones too. One that broke since stops the node at the step that it belongs
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundPlaybook, BoundStep, SkippedStep, queries_of
@@ -25,6 +25,7 @@ from stackplan.engine.wording import regression_text, unmet_text
 from stackplan.model.change import Change
 from stackplan.model.event import NodeProven, StepEnded
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.playbook import OnFailure
 from stackplan.model.report import NodeReport, StepReport

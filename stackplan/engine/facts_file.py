@@ -6,7 +6,7 @@ import re
 import tempfile
 import urllib.parse
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from stackplan.engine.state_folder import private_folder
 from stackplan.model.arguments import Value, holds_secret
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown, to_keep
+from stackplan.model.frozen import dataclass
 from stackplan.model.same import Same
 from stackplan.model.secret import Redactor
 

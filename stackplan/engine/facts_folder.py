@@ -4,7 +4,6 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.engine.encoding import Malformed
@@ -13,6 +12,7 @@ from stackplan.engine.json_text import Reader, fault
 from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
 from stackplan.model.facts import Facts
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 LARGEST_BYTES = 256 * 1024 * 1024

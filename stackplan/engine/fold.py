@@ -1,7 +1,7 @@
 """From the events of a run to its report: the one way in which such a report comes about. Pure; imports model only."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.event import (
@@ -16,6 +16,7 @@ from stackplan.model.event import (
     StepEnded,
     StepStarted,
 )
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ConditionReport, NodeReport, PlaybookIdentity, Report, StepReport
 

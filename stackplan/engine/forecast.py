@@ -6,7 +6,7 @@ predictions speak of, or what nothing has touched, is said not to hold.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.engine.bind import BoundStep
 from stackplan.engine.foresight import (
@@ -30,6 +30,7 @@ from stackplan.engine.wording import foretold_text, unmet_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import CannotAct, Evidence, Prediction
 from stackplan.model.outcome import Phase, Reason, StepOutcome

@@ -1,13 +1,14 @@
 """Conditions at an outlook: how they will stand, how that is reported, which of them a step would break. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.outlook import Outlook
 from stackplan.engine.prove import Proof, condition_report, evaluate
 from stackplan.engine.same_statement import same_statement
 from stackplan.model.facts import Answer, Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import Prediction
 from stackplan.model.outcome import Phase
 from stackplan.model.report import Broken, ConditionReport

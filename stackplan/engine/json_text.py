@@ -3,9 +3,10 @@
 import json
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.engine.encoding import Malformed
+from stackplan.model.frozen import dataclass
 
 BYTE_ORDER_MARK = "\ufeff"
 _FORMAT = re.compile(r"stackplan\.[a-z]+/\d+")

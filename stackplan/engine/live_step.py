@@ -1,7 +1,7 @@
 """The life of one step on one node: what holds before, the action, what holds after, what earlier steps proved."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
@@ -18,6 +18,7 @@ from stackplan.engine.wording import lost_text, stop_text, undeclared_no_op_text
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Facts, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Ending, Exited, Signalled, TimedOut
 from stackplan.model.kind import CannotAct, Evidence
 from stackplan.model.outcome import Phase, Reason, StepOutcome

@@ -6,10 +6,11 @@ that result is then found again, too, so one node's free space costs the others 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeAlias, TypeVar, cast
 
 from stackplan.model.facts import Answer, Known, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.same import Same
 
 T = TypeVar("T")

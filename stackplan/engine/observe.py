@@ -1,12 +1,13 @@
 """What changed between two batches of facts, as far as those who looked could see. Pure; imports model only."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.guard import guarded
 from stackplan.model.change import Change, State, differences
 from stackplan.model.facts import Answer, Facts, Known, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ActionKind, ConditionKind
 
 

@@ -1,7 +1,7 @@
 """What a node is going to look like while a plan goes through its steps. Pure; imports model only."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ from stackplan.engine.bind import BoundCondition, BoundPlaybook, BoundStep
 from stackplan.engine.memo import Memo, Source
 from stackplan.engine.prove import Proof, evaluate, prove
 from stackplan.model.facts import Answer, Facts, Query, Unknown, laid
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import Prediction
 
 T = TypeVar("T")

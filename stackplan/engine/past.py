@@ -1,9 +1,10 @@
 """What an earlier controller of a run left behind in the journal: for each node, how far each step had come. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.model.event import Event, NodeEnded, NodeStarted, OutputSeen, StepEnded, StepStarted
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ActionReport, StepReport
 

@@ -1,7 +1,7 @@
 """A step's action on a node: the job written from facts, carried out under its supervisor, retried within bounds."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stackplan.engine.attachment import RECONNECT_S, Attachment
 from stackplan.engine.bind import BoundStep
@@ -16,6 +16,7 @@ from stackplan.engine.stop import Stop
 from stackplan.engine.wording import ending_text
 from stackplan.model.event import OutputSeen, StepStarted
 from stackplan.model.facts import Facts
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Ending, Exited, Job, NotStarted, Signalled, TimedOut, Work
 from stackplan.model.kind import CannotAct
 from stackplan.model.report import ActionReport

@@ -1,7 +1,5 @@
 """What a saved plan lets a run do on one node: nothing once it has moved, and no step that is not in the plan. Pure."""
 
-from dataclasses import dataclass
-
 from stackplan.engine.basis import find
 from stackplan.engine.bind import BoundPlaybook, BoundStep
 from stackplan.engine.conclusion import Conclusion
@@ -9,6 +7,7 @@ from stackplan.engine.stale import Moved, compare_bases
 from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Facts
+from stackplan.model.frozen import dataclass
 from stackplan.model.kind import CannotAct
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import NodeReport

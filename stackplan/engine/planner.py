@@ -6,7 +6,7 @@ asks once more for each step whose prediction rests on a dry run; steps that lea
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from stackplan.audit.subject import Subject
@@ -20,6 +20,7 @@ from stackplan.engine.prove import Proof, answered, condition_reports, summed
 from stackplan.engine.wording import unmet_text
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Origin, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.model.verdict import Status

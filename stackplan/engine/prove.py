@@ -1,12 +1,12 @@
 """Bound conditions against facts: verdicts, how they combine, their form in a report. Pure; imports model only."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from stackplan.engine.bind import BoundCondition
 from stackplan.engine.guard import guarded, trouble
 from stackplan.model.condition import Combination
 from stackplan.model.facts import Answer, Facts, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import Phase
 from stackplan.model.report import ConditionReport
 from stackplan.model.verdict import Status, Verdict, conjunction, held, not_held, unknown

@@ -4,7 +4,7 @@ The node is asked first. What runs is watched, what ended counts as it ended, wh
 the node itself does not know, the step is judged by its conditions alone.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from stackplan.connection.holders import LivingJob
@@ -19,6 +19,7 @@ from stackplan.engine.stop import Level
 from stackplan.engine.wording import ending_text, unknown_end_text
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.event import Awaited
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import (
     Absent,
     Ended,

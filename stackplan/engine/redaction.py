@@ -1,10 +1,11 @@
 """The choke point: every event passes here before it is kept, told or shown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from stackplan.model.event import RunStarted
+from stackplan.model.frozen import dataclass
 from stackplan.model.report import Report
 from stackplan.model.secret import Redactor
 

@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from stackplan.connection.failure import RunGoesOn
 from stackplan.engine.apply import Setting, begun, lock_owner, recording
@@ -15,6 +14,7 @@ from stackplan.engine.rollout import RollOut
 from stackplan.engine.target import Connect, Target
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, RunResumed, RunStarted
+from stackplan.model.frozen import dataclass
 from stackplan.model.report import Report
 
 

@@ -1,7 +1,7 @@
 """`rollback`: what a run wrote on its nodes is put back, as a run of its own, and proven to be as it was before."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.apply import Setting, begun, lock_owner, recording
@@ -20,6 +20,7 @@ from stackplan.engine.take_back import PUTTING_BACK, TakenBack, Thing, look, rem
 from stackplan.engine.target import Connect, Target
 from stackplan.model.change import Change
 from stackplan.model.event import Event, OutputSeen, StepEnded, StepStarted
+from stackplan.model.frozen import dataclass
 from stackplan.model.node import Node
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.playbook import Playbook, Rollout

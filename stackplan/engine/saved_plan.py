@@ -8,13 +8,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import cast
 
 from stackplan.engine.conclusion import Conclusion
 from stackplan.engine.encoding import Malformed, plain, typed
 from stackplan.engine.json_text import BYTE_ORDER_MARK, fault, format_of, parse
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName, Transport
 from stackplan.model.playbook import SecretSource, Variable

@@ -4,7 +4,7 @@ The engine knows no kind by name: what is written, and whether it can be taken b
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.engine.attachment import Attachment
 from stackplan.engine.bind import BoundStep
@@ -13,6 +13,7 @@ from stackplan.engine.job_name import job_name
 from stackplan.model.arguments import Value
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job, Task, Work
 from stackplan.model.kind import CannotAct
 from stackplan.model.quantity import size_text

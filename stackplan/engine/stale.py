@@ -1,13 +1,13 @@
 """What has moved since a plan was made: in the playbook as rendered, on the node, in what would run. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from stackplan.engine.basis import Basis, Part, Thing
 from stackplan.engine.conclusion import Conclusion, PlannedStep, renderings
 from stackplan.model.change import Change, Held, State, differences
 from stackplan.model.count import counted
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import StepOutcome
 from stackplan.model.playbook import Playbook
 

@@ -1,9 +1,10 @@
 """What the steps before leave behind: the first that would fail, and what those of unknown effect may change. Pure."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.model.facts import Query, Unknown
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ What was written is what the node tells, never what a controller remembers: a ru
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from stackplan.engine.inquiry import Inquiry
@@ -15,6 +15,7 @@ from stackplan.engine.wording import ending_text
 from stackplan.model.change import Change
 from stackplan.model.event import RestoreStarted
 from stackplan.model.facts import Facts, Known, Plain
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Absent, Ending, Exited, Job, Task, Work
 
 TIMEOUT_S = 3600.0

@@ -1,11 +1,11 @@
 """A node that is asked or worked on, and how one is connected to."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.permit import Permit
+from stackplan.model.frozen import dataclass
 from stackplan.model.node import Node
 
 Connect = Callable[[Node], NodeSession]

@@ -1,10 +1,10 @@
 """The inventory and known_hosts of a lab, as texts; pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.lab import runfile
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True)

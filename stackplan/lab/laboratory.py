@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import paramiko
@@ -20,6 +19,7 @@ from stackplan.lab.sandbox import Sandbox, build
 from stackplan.lab.server import NodeServer
 from stackplan.lab.services import add_services, end_services
 from stackplan.lab.uv import find_uv
+from stackplan.model.frozen import dataclass
 
 IDENTITY, KNOWN_HOSTS = "id_lab", "known_hosts"
 

@@ -15,13 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from stackplan.engine.state_folder import private_folder, state_folder
 from stackplan.lab.failure import LabFailed
 from stackplan.model.count import counted
+from stackplan.model.frozen import dataclass
 
 MOST_NODES = 500
 # A node takes a fifth of a second on an idle machine; what is left over is for a busy one.

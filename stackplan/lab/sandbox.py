@@ -5,11 +5,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stackplan.lab.failure import LabFailed
 from stackplan.lab.gpu import NVIDIA_SMI
+from stackplan.model.frozen import dataclass
 
 STACK = (
     "torch==2.10.0",

@@ -1,8 +1,9 @@
 """What a scene of the demo shows, and whether its run came out as the story says; pure."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import NodeReport, Report, StepReport
 

@@ -8,13 +8,15 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 import paramiko
 from paramiko import common
+
+from stackplan.model.frozen import dataclass
 
 _CHUNK = 1 << 16
 # What paramiko raises when a client has gone away, from whatever was about to be done for it.

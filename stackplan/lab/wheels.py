@@ -5,8 +5,10 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from stackplan.model.frozen import dataclass
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _WHEEL = b"Wheel-Version: 1.0\nGenerator: stackplan-lab\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

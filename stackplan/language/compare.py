@@ -5,7 +5,7 @@ difference. Nothing is asked of a node, and no secret is read.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.language.compare_conditions import compare_conditions
 from stackplan.language.compare_elsewhere import BEFORE_ALL, Elsewhere
@@ -24,6 +24,7 @@ from stackplan.model.comparison import (
     Turn,
     Weakening,
 )
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Playbook, Rollout, Share
 

@@ -1,7 +1,7 @@
 """The actions of two steps against each other: their arguments, and what becomes of what they prove by themselves."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.language import schema
 from stackplan.language.compare_conditions import described, paired, shape_of, stated_fields
@@ -17,6 +17,7 @@ from stackplan.language.shape import Shape
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.comparison import Effect, FieldChange
 from stackplan.model.condition import Condition
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Action, Step
 

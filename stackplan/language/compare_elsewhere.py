@@ -1,13 +1,13 @@
 """Where a playbook states its conditions, so that one which only went to another place is not taken for lost."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language.compare_filling import essence
 from stackplan.language.compare_implied import implied
 from stackplan.language.compare_values import Ruling
 from stackplan.model.comparison import Effect
 from stackplan.model.condition import Condition
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import Phase
 from stackplan.model.playbook import Playbook
 

@@ -4,7 +4,7 @@ What depends on a node, on the inventory or on a secret stays as it was written:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from stackplan.language import schema
@@ -18,6 +18,7 @@ from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Action, Playbook, SecretSource, Step, Variable
 from stackplan.model.secret import masked

@@ -2,12 +2,12 @@
 
 import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from stackplan.language.compare_values import Ruling
 from stackplan.model.comparison import Effect, Move
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.facts import Facts, Origin, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job
 from stackplan.model.kind import ACTIONS, ActionKind
 from stackplan.model.playbook import Step

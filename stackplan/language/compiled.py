@@ -9,7 +9,6 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +21,7 @@ from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, Budget, TooMuch
 from stackplan.language.sandbox import BUDGET, ENVIRONMENT
 from stackplan.language.yielded import BadTemplate, plain, readable
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import masked
 
 Evaluate: TypeAlias = Callable[[Mapping[str, Any]], Value]

@@ -1,13 +1,13 @@
 """What the YAML parser complains about, in words that say what to mend."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from stackplan.language import source
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 

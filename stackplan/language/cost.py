@@ -6,8 +6,10 @@ A budget is asked before every operation that is not of constant cost, so that n
 
 import time
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from stackplan.model.frozen import dataclass
 
 LONGEST_TEXT = 1024 * 1024
 MOST_TURNS = 10_000

@@ -6,7 +6,6 @@ when it is needed. Everything that goes wrong is a `BadTemplate`; the caller kno
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from stackplan.language.interpolation import Interpolation, interpolation
 from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import masked
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -5,7 +5,7 @@ yields a list, or nothing; a value that the field refuses) is left to the readin
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.language.reading import Reading, holds_template
 from stackplan.language.shape import Shape
@@ -13,6 +13,7 @@ from stackplan.language.tree import YamlValue
 from stackplan.language.variables import Scope
 from stackplan.model.arguments import Path, Value
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, TooMuch, weight
 from stackplan.language.yielded import plain, readable, shown
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 
 _NAMED = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _WORDS = frozenset({

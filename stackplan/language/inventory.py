@@ -6,7 +6,7 @@ Variables of groups reach a node from the farthest group to the nearest, then in
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from stackplan.language import ansible, groups, schema, source, tree, variables
@@ -15,6 +15,7 @@ from stackplan.language.project import shown
 from stackplan.language.reading import Read, Reading, value_of
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.node import Inventory, Node, NodeName, Transport
 from stackplan.model.playbook import Variable

@@ -1,7 +1,7 @@
 """From a file, and those that it names, to a Playbook whose texts are all as written."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from stackplan.language import schema, source, step, variables
@@ -11,6 +11,7 @@ from stackplan.language.shape import Compiler, Shape
 from stackplan.language.tree import Tree, YamlMapping, YamlSequence
 from stackplan.language.uncollected import uncollected
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Rollout, Share, Variable
 

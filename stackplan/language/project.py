@@ -3,12 +3,13 @@
 import hashlib
 import os
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from stackplan.language import source, tree
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 _GIT_S = 5.0

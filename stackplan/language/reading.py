@@ -6,7 +6,7 @@ template may stand anywhere as long as templates are not filled in yet.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from stackplan.language.nearest import alternatives, did_you_mean, nearest
@@ -14,6 +14,7 @@ from stackplan.language.shape import SCALARS, Compiler, Plain, Shape, type_of
 from stackplan.language.tree import Tree, YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.secret import Secret, Unread, masked, reveal
 
@@ -160,10 +161,12 @@ class Reading:
         if not shape.required_sets:
             return
         met = [names for names in shape.required_sets if given.issuperset(names)]
+        if met and not (shape.only_one_set and len(met) > 1):
+            return
         wanted = alternatives(names[0] if len(names) == 1 else " with ".join(names) for names in shape.required_sets)
         if not met:
             self.note(f"{owner} lacks {wanted}", tree.at, expected=wanted)
-        elif shape.only_one_set and len(met) > 1:
+        else:
             spare = met[1][0]
             self.note(f"{owner} may have only one of {wanted}", _key_at(tree, spare), remedy=f"take `{spare}` away")
 

@@ -4,11 +4,12 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import ClassVar
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.playbook import Playbook, SecretSource
 from stackplan.model.secret import SHORTEST_SECRET, Secret, passwords
 

@@ -5,9 +5,11 @@ not compiled, `rest` is set: that part is for the `jsonschema` library.
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
+
+from stackplan.model.frozen import dataclass
 
 Json: TypeAlias = dict[str, Any]
 Plain: TypeAlias = bool | int | float | str | None

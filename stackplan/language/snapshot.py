@@ -5,11 +5,12 @@ Imports project only. Paths of a snapshot are texts to look up; nothing is opene
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from stackplan.language.project import Disk
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from stackplan.language import schema
@@ -15,6 +15,7 @@ from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Arguments, Path
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Action, OnFailure, Retries, Step, StepId
 from stackplan.model.quantity import duration_s

@@ -1,7 +1,7 @@
 """Filling in a playbook for one node: every text rendered, arguments read again by their schemas with true values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from stackplan.language import schema, source
@@ -14,6 +14,7 @@ from stackplan.language.variables import Scope
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step
 from stackplan.model.secret import Text

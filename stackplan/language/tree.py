@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ import yaml
 from stackplan.language import source
 from stackplan.language.complaint import marked, worded
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.secret import Secret
 
@@ -75,7 +76,10 @@ class YamlMapping:
     at: Location
 
     def get(self, key: str) -> "Tree | None":
-        return next((value for name, value in self.entries if name.text == key), None)
+        for name, value in self.entries:
+            if name.text == key:
+                return value
+        return None
 
     def key_at(self, key: str) -> Location:
         """Return where the key stands, or where the mapping begins when it is not in it."""

@@ -7,7 +7,7 @@ refer to others. Secrets are read when something needs them, and whatever is mad
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from stackplan.language import schema, source, tree
@@ -21,6 +21,7 @@ from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Value, holds_secret
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.node import Node
 from stackplan.model.playbook import Playbook, SecretSource, Variable

@@ -1,9 +1,9 @@
 """Secrets where none may be read: a review of somebody's change must not run the commands that it names."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from stackplan.language.secrets import Secrets
+from stackplan.model.frozen import dataclass
 from stackplan.model.playbook import SecretSource
 from stackplan.model.secret import MASK, Secret, Unread
 

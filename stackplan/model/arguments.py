@@ -7,11 +7,12 @@ at a node.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.quantity import duration_s, size_bytes
 from stackplan.model.secret import Secret, Text

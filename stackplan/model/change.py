@@ -1,8 +1,10 @@
 """What differs between two states of a node."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ Every text in it is fit to be shown: a secret is never read for a comparison, so
 """
 
 import enum
-from dataclasses import dataclass
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.outcome import NodeOutcome, Phase
 from stackplan.model.report import StepReport

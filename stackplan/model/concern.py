@@ -3,9 +3,9 @@
 import enum
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 
 _INSTALLERS = {"uv": "uv", "pip": "pip", "pip3": "pip"}
 # A word of a script, not a part of a path, which no search path is needed for; `uv pip` starts no pip.

@@ -1,9 +1,9 @@
 """A condition as the playbook states it, before its kind has read its arguments."""
 
 import enum
-from dataclasses import dataclass
 
 from stackplan.model.arguments import Arguments
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 

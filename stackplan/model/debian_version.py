@@ -6,10 +6,10 @@ sorts before everything, even before the end, then come letters, then all other 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from stackplan.model.arguments import Arguments
+from stackplan.model.frozen import dataclass
 
 _EPOCH = re.compile(r"(\d+):(.*)", re.DOTALL)
 _ALLOWED = re.compile(r"[A-Za-z0-9.+:~-]+")

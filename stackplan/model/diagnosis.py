@@ -1,8 +1,9 @@
 """One thing that is wrong, with everything a person needs to mend it."""
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 

@@ -14,7 +14,6 @@ where METADATA cannot be used they are those of the folder, and `fault` says why
 where there are any.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -22,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Answer, Known, Plain, Query
+from stackplan.model.frozen import dataclass
 from stackplan.model.same import Same
 
 _KEPT = 64

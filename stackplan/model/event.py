@@ -4,9 +4,10 @@ The engine only appends events; the journal, live progress and the report are fo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason
 from stackplan.model.report import ActionReport, ConditionReport, NodeReport, PlaybookIdentity, StepReport
 

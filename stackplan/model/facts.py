@@ -8,11 +8,12 @@ import enum
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
 from stackplan.model.arguments import Value, holds_secret
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import Secret
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"

@@ -1,7 +1,9 @@
 """What a node itself remembers of the runs that were made on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

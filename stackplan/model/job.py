@@ -1,10 +1,11 @@
 """What an action has the node do, and how that ended."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 from stackplan.model.secret import Redactor, Text, shown
 
 

@@ -1,10 +1,10 @@
 """The compiled kernels that a user's tools keep, as the query `kernel_caches` answers it (its shape stands there)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain
+from stackplan.model.frozen import dataclass
 from stackplan.model.quantity import size_text
 
 _ONE = {"entries": "entry", "files": "file"}

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Self
 
 from stackplan.model.arguments import Arguments
@@ -19,6 +19,7 @@ from stackplan.model.concern import Concern, environments
 from stackplan.model.condition import Condition, Recheck
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Answer, Facts, Query, Unknown
+from stackplan.model.frozen import dataclass
 from stackplan.model.installed import entry_points
 from stackplan.model.job import Ending, Job
 from stackplan.model.location import Location

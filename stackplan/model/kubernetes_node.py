@@ -4,11 +4,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain, Query
+from stackplan.model.frozen import dataclass
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 

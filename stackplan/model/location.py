@@ -1,6 +1,6 @@
 """Where in a file something stands."""
 
-from dataclasses import dataclass
+from stackplan.model.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,9 +1,9 @@
 """Matchers: what a value that was read has to look like."""
 
 import re
-from dataclasses import dataclass
 
 from stackplan.model.arguments import Arguments
+from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
 from stackplan.model.runaway import may_run_away
 from stackplan.model.secret import Secret

@@ -2,9 +2,10 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NewType
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Variable
 

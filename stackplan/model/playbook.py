@@ -2,11 +2,12 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NewType
 
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.condition import Condition
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.secret import Text
 

@@ -4,10 +4,11 @@ Every text in it is fit to be shown: secrets were replaced before they came here
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.verdict import Status

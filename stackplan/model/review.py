@@ -1,8 +1,7 @@
 """What lint says of a playbook: its findings, those that the author has answered, and the rules they come from."""
 
-from dataclasses import dataclass
-
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 

@@ -1,8 +1,8 @@
 """What is told of a run in a line of a list."""
 
 import enum
-from dataclasses import dataclass
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome
 
 

@@ -1,7 +1,8 @@
 """An object as a key: the very same one, for what is too large to be hashed and compared. Imports nothing of ours."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from stackplan.model.frozen import dataclass
 
 T = TypeVar("T")
 

@@ -12,8 +12,10 @@ import re
 import string
 import urllib.parse
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from stackplan.model.frozen import dataclass
 
 MASK = "***"
 SHORTEST_SECRET = 4

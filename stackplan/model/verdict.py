@@ -1,7 +1,8 @@
 """The evaluation of a condition against facts."""
 
 import enum
-from dataclasses import dataclass
+
+from stackplan.model.frozen import dataclass
 
 
 class Status(enum.Enum):

@@ -1,7 +1,8 @@
 """What an action writes and what can be taken back: of such a thing a snapshot is made before."""
 
 import enum
-from dataclasses import dataclass
+
+from stackplan.model.frozen import dataclass
 
 
 class WrittenKind(enum.Enum):

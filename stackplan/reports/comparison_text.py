@@ -1,7 +1,6 @@
 """What a change to a playbook means, as text for people: what got weaker first and loud, then all the rest; pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import unified_diff
 
 from stackplan.model.comparison import (
@@ -13,6 +12,7 @@ from stackplan.model.comparison import (
     StepChange,
     Turn,
 )
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.reports import comparison_wording as words
 from stackplan.reports.count import counted

@@ -1,8 +1,8 @@
 """What sets the nodes of a plan apart from each other: what they are, and what would be done on them; pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import StepOutcome
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.reports.count import counted

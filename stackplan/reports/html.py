@@ -6,7 +6,7 @@ each text has a bound, and what a node printed can neither act nor turn the read
 
 import importlib.resources
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from stackplan.model.event import Event, OutputSeen, RunEnded, RunStarted
+from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.quantity import duration_text
 from stackplan.model.report import ConditionReport, NodeReport, Report, StepReport

@@ -1,7 +1,8 @@
 """Colour, added last: texts are measured and wrapped bare and painted afterwards."""
 
 import enum
-from dataclasses import dataclass
+
+from stackplan.model.frozen import dataclass
 
 
 class Style(enum.Enum):

@@ -4,9 +4,9 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language.lint._tree import Command
+from stackplan.model.frozen import dataclass
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 _OF_SYSTEM = re.compile(

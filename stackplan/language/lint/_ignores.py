@@ -3,13 +3,13 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language import tree
 from stackplan.language.lint._rule import Finding, Rule
 from stackplan.language.lint._script import Script
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.tree import Comment
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook
 

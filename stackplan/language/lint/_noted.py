@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language.lint._status import mentions
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, surface, surface_of
+from stackplan.model.frozen import dataclass
 
 _TESTS = frozenset({"[", "[[", "test"})
 _COMPARISON = re.compile(r"(?P<sign>-eq|-ne|-gt|-ge|-lt|==?|!=|>=?|<)\s*(?P<value>\w*)")

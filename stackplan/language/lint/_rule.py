@@ -1,10 +1,10 @@
 """What a rule is, and what it finds."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from stackplan.language.lint._subject import Subject
 from stackplan.model.diagnosis import Severity
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 
 

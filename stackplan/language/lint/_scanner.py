@@ -1,7 +1,9 @@
 """The marks of a shell text: blanks, comments, operators, reserved words, and where a bracket closes."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from stackplan.model.frozen import dataclass
 
 _BLANKS = re.compile(r"(?:[ \t\r]|\\\n)*")
 _OPERATOR = re.compile(r";;&|&&|\|\||;;|;&|\|&|[|;&\n()]")

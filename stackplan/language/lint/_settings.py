@@ -6,10 +6,10 @@ echo 'export A=1' >> ~/.profile    Environment="A=1" "B=2"    setenv A 1    A: "
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language.lint._handed import python_text
 from stackplan.language.lint._shell import Command
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.secret import Text
 

@@ -11,13 +11,14 @@ an exception. docs/decisions says why no library does it.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import dropwhile
 
 from stackplan.language.lint._handed import Handed, handed, printed
 from stackplan.language.lint._scanner import Scanner
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pipeline, flat
 from stackplan.language.lint._wrappers import ASSIGNMENT, unwrapped
+from stackplan.model.frozen import dataclass
 
 __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwrapped"]
 
@@ -485,30 +486,30 @@ class _Reader(Scanner):
         if (value := self._known(first=first)) is not None:
             return value, value.split()
         start, parts = self.at, list[str]()
-        while self.at < len(self.text):
-            if ordinary := _ORDINARY.match(self.text, self.at):
-                parts.append(ordinary[0])
-                self.at = ordinary.end()
-                continue
-            char = self.text[self.at]
-            if char in " \t\n;|&()<>" and not self.text.startswith(("<(", ">("), self.at):
-                if char != "(" or not ASSIGNMENT.fullmatch("".join(parts)):
-                    break
-                # An array.
-                parts.append(self.text[self.at : self.closing(self.at, "(")])
-                self.at += len(parts[-1])
-            elif char == "\\":
-                parts.append(self.text[self.at + 1 : self.at + 2].replace("\n", ""))
-                self.at += 2
-            elif char == "'":
-                parts.append(self._single_quoted())
-            elif char == '"':
-                parts.append(self._double_quoted(inner))
-            else:
-                parts.append(self._plain(inner))
+        while self.at < len(self.text) and (piece := self._piece(parts, inner)) is not None:
+            parts.append(piece)
         if self.at == start:
             self.at += 1
         return "".join(parts), None
+
+    def _piece(self, before: list[str], inner: list[Block]) -> str | None:
+        """Return the next piece of a word without its quotes; None where the word ends."""
+        start, char = self.at, self.text[self.at]
+        if ordinary := _ORDINARY.match(self.text, start):
+            self.at = ordinary.end()
+            return ordinary[0]
+        if char in " \t\n;|&()<>" and not self.text.startswith(("<(", ">("), start):
+            if char != "(" or not ASSIGNMENT.fullmatch("".join(before)):
+                return None
+            # An array.
+            self.at = self.closing(start, "(")
+            return self.text[start : self.at]
+        if char == "\\":
+            self.at += 2
+            return self.text[start + 1 : self.at].replace("\n", "")
+        if char == "'":
+            return self._single_quoted()
+        return self._double_quoted(inner) if char == '"' else self._plain(inner)
 
     def _known(self, *, first: bool) -> str | None:
         """Return what the variable that is the whole next word holds; of a program also what it is by default."""

@@ -5,13 +5,13 @@ A build is `cu130`, `cpu`, `cu13` where any release of CUDA 13 would do, or NO_C
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
 from stackplan.language.lint._subject import Statement
 from stackplan.language.lint._wanted import build_of
 from stackplan.model.arguments import Value
+from stackplan.model.frozen import dataclass
 
 NO_CUDA = "no CUDA"
 """What builds for ROCm, Intel's GPUs and the processor are alike: `torch: {cuda: none}` holds of each of them."""

@@ -1,7 +1,6 @@
 """What a `python_packages` step asks for: its requirements, its indexes, and what their addresses say of CUDA."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -9,6 +8,7 @@ from packaging.utils import canonicalize_name
 
 from stackplan.language.lint._own_address import is_own
 from stackplan.model.arguments import Arguments
+from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.pep440 import InvalidRequirement, InvalidVersion, SpecifierSet, Version, requirement
 

@@ -1,9 +1,10 @@
 """Programs that run the program that follows: `sudo -u ops env A=1 timeout 60 pip …` is a `pip …`."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackplan.language.lint._tree import Command
+from stackplan.model.frozen import dataclass
 
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Subject
+from stackplan.model.frozen import dataclass
 
 _ANY = frozenset({"command", "python", "http", "port", "library", "kernel_launch", "file"})
 _ENVIRONMENT = frozenset(

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stackplan.language.lint._installers import installs
 from stackplan.language.lint._noted import Note, after_failure, notes
@@ -11,6 +10,7 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import mentions
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, own_pipelines, surface, surface_of
+from stackplan.model.frozen import dataclass
 
 Tried = set[tuple[str, ...]]
 """The words of the installs before."""

@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 
@@ -12,6 +11,7 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, says, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
+from stackplan.model.frozen import dataclass
 
 _MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
