@@ -53,7 +53,7 @@ def conjunction(text: str, parts: tuple[Verdict, ...]) -> Verdict:
             return Verdict(
                 status=status,
                 text="; ".join(part.text for part in culprits),
-                expected=_joined(part.expected for part in culprits),
+                expected=_joined(_common([part.expected for part in culprits])),
                 observed=_joined(part.observed for part in culprits),
                 evidence=_joined(dict.fromkeys(part.evidence for part in culprits)),
                 why=_joined(dict.fromkeys(part.why for part in culprits)),
@@ -63,6 +63,11 @@ def conjunction(text: str, parts: tuple[Verdict, ...]) -> Verdict:
         observed=_joined(part.observed for part in parts),
         evidence=_joined(dict.fromkeys(part.evidence for part in parts)),
     )
+
+
+def _common(texts: list[str | None]) -> list[str | None]:
+    """Return the texts, or one of them where all are the same; else each belongs to what was observed beside it."""
+    return texts[:1] if len(set(texts)) == 1 else texts
 
 
 def _joined(texts: "object") -> str | None:

@@ -60,7 +60,8 @@ def test_what_others_drained_before_the_run_is_drained_after_it_for_the_same_rea
     cluster.update("State=DRAIN", "Reason=broken fan, ask Ada")
     before = cluster.reason()
     outcome = apply("touch ~/upgraded", check=0)
-    assert outcome.outcomes() == {"drain": "satisfied", "upgrade": "changed", "resume": "satisfied"}
+    wanted = {"drain": "satisfied", "upgrade": "changed", "resume": "satisfied"}
+    assert outcome.outcomes() == wanted, outcome.step("drain")
     (resumed,) = outcome.step("resume")["conditions"]
     assert resumed["observed"] == "drained: broken fan, ask Ada (root)"
     assert (cluster.state(), cluster.reason()) == ({"IDLE", "DRAIN"}, before)

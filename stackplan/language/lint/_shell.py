@@ -15,30 +15,18 @@ from dataclasses import field, replace
 from itertools import dropwhile
 
 from stackplan.language.lint._handed import Handed, handed, printed
-from stackplan.language.lint._scanner import Scanner
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pipeline, flat
-from stackplan.language.lint._wrappers import ASSIGNMENT, unwrapped
+from stackplan.language.lint._words import DEEPEST, ORDINARY, Words
+from stackplan.language.lint._wrappers import unwrapped
 from stackplan.model.frozen import dataclass
 
 __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwrapped"]
 
-_ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
-_BARE = re.compile(rf"{_ORDINARY.pattern}(?=[ \t\n;|&]|$)")
-"""A word in which nothing has to be looked at, as most are."""
-_QUOTED = re.compile(r"[^\"\\`$<>{]+")
 _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
-_VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
-_ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
-_LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>(?:[^$`*?]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})*)")
-"""A value that is plain text, other variables in it as they are: `$HOME/ml-env/bin/pip` is a pip, wherever it is."""
 _GIVEN = re.compile(r"\$\{?[@*]")
 _SEPARATOR = re.compile(r"[;&|\n(]")
 _OWN_VERB = re.compile(r"\b(?:echo|printf|logger|wall|install|uninstall|sync|add)\b")
 """What stands before `$@` where a function says what it is given, or installs it, and does not run it."""
-_ESCAPED = '$`"\\'
-_LONGEST_VALUE = 4096
-"""A script may double a text with every line."""
-DEEPEST = 5
 _MOST_GROUPS = 12
 _ENDS = frozenset({"fi", "done", "esac", "}"})
 
@@ -91,21 +79,10 @@ def _runs_given(body: str) -> bool:
 
 
 @dataclass
-class _Reader(Scanner):
-    """Reads one text; `base` is where it stands in the script, `fixed` when offsets inside of it mean nothing there."""
+class _Reader(Words):
+    """Reads one text into blocks."""
 
-    base: int
-    depth: int
-    pipefail: bool
-    errexit: bool
-    fixed: bool = False
-    user: str | None = None
-    elsewhere: bool = False
-    values: dict[str, str] = field(default_factory=dict)
-    unknown: set[str] = field(default_factory=set)
     forwarding: set[str] = field(default_factory=set)
-    lent: bool = False
-    """Whether `values` are those of another block, which goes on with them: what is changed is changed in a copy."""
     _groups: int = 0
     _tested: bool = False
 
@@ -282,21 +259,6 @@ class _Reader(Scanner):
             return Group("for", place, (self._block("body", end),), tuple(words), inner=tuple(inner))
         return Group("for", place, (), tuple(words), inner=tuple(inner))
 
-    def _take_paths(self, name: str, words: list[str]) -> None:
-        """Note what the variable of a loop holds where those are paths: what is done to it is done to each of them."""
-        self._hold(name, None)
-        if words and all("/" in word and "$" not in word and "`" not in word for word in words):
-            self._hold(name, " ".join(words))
-
-    def _hold(self, name: str, value: str | None) -> str | None:
-        """Note what a variable holds, None where that is not known, and return what it held."""
-        if self.lent and not (value is None and name not in self.values):
-            self.values, self.lent = dict(self.values), False
-        before = self.values.pop(name, None)
-        if value is not None:
-            self.values[name] = value
-        return before
-
     def _case(self, place: int) -> Group:
         self.at += len("case")
         self.blanks()
@@ -323,7 +285,7 @@ class _Reader(Scanner):
         if self.word_ahead() == "function":
             self.at += len("function")
             self.blanks()
-        match = _ORDINARY.match(self.text, self.at)
+        match = ORDINARY.match(self.text, self.at)
         name = match[0] if match else ""
         self.at += len(name)
         self.blanks()
@@ -428,21 +390,6 @@ class _Reader(Scanner):
             elif name == "errexit":
                 self.errexit = on
 
-    def _take_values(self, command: Command) -> None:
-        """Note what variables hold, where that is plain text: their users are then read as if it stood there."""
-        if command.words and command.program not in ("export", "readonly", "declare", "local"):
-            return
-        for word in (*command.assignments, *command.words[1:]):
-            if not (match := ASSIGNMENT.match(word)):
-                continue
-            name, value = match[0].rstrip("+="), _LITERAL.fullmatch(word)
-            # What is set twice, or only where something failed, may hold either.
-            twice = self._hold(name, None)
-            if value is None or len(word) > _LONGEST_VALUE or twice is not None or self.before in ("||", "&&"):
-                self.unknown.add(name)
-            elif name not in self.unknown:
-                self._hold(name, value["value"])
-
     def _redirect(
         self, operator: str, redirections: list[tuple[str, str]], inner: list[Block]
     ) -> tuple[str, int | None] | None:
@@ -473,125 +420,25 @@ class _Reader(Scanner):
         self.behind_heredocs = len(self.text)
         return self.text[start:], None if self.fixed else self.base + start
 
-    def _place(self, start: int) -> int:
-        return self.base if self.fixed else self.base + start
-
-    # Words.
-
-    def _word(self, inner: list[Block], *, first: bool = False) -> tuple[str, list[str] | None]:
-        """Return the next word without its quotes; and the words that it falls into, when it is a known variable."""
-        if bare := _BARE.match(self.text, self.at):
-            self.at = bare.end()
-            return bare[0], None
-        if (value := self._known(first=first)) is not None:
-            return value, value.split()
-        start, parts = self.at, list[str]()
-        while self.at < len(self.text) and (piece := self._piece(parts, inner)) is not None:
-            parts.append(piece)
-        if self.at == start:
-            self.at += 1
-        return "".join(parts), None
-
-    def _piece(self, before: list[str], inner: list[Block]) -> str | None:
-        """Return the next piece of a word without its quotes; None where the word ends."""
-        start, char = self.at, self.text[self.at]
-        if ordinary := _ORDINARY.match(self.text, start):
-            self.at = ordinary.end()
-            return ordinary[0]
-        if char in " \t\n;|&()<>" and not self.text.startswith(("<(", ">("), start):
-            if char != "(" or not ASSIGNMENT.fullmatch("".join(before)):
-                return None
-            # An array.
-            self.at = self.closing(start, "(")
-            return self.text[start : self.at]
-        if char == "\\":
-            self.at += 2
-            return self.text[start + 1 : self.at].replace("\n", "")
-        if char == "'":
-            return self._single_quoted()
-        return self._double_quoted(inner) if char == '"' else self._plain(inner)
-
-    def _known(self, *, first: bool) -> str | None:
-        """Return what the variable that is the whole next word holds; of a program also what it is by default."""
-        if array := _ARRAY.match(self.text, self.at):
-            held = self.values.get(array["name"], "")
-            self.at = array.end() if held.startswith("(") else self.at
-            return held[1:-1] if held.startswith("(") else None
-        match = _VARIABLE.match(self.text, self.at)
-        if match is None or self.text[match.end() : match.end() + 1] not in ("", *" \t\n;|&()<>"):
-            return None
-        value = self.values.get(match["name"] or match["braced"], match["default"] if first else None)
-        if value is None or "{{" in value:
-            # A template is one word, whatever stands in it.
-            return None
-        self.at = match.end()
-        return value
-
-    def _single_quoted(self) -> str:
-        end = self.text.find("'", self.at + 1)
-        start, end = self.at + 1, len(self.text) if end < 0 else end
-        self.at = end + 1
-        return self.text[start:end]
-
-    def _double_quoted(self, inner: list[Block]) -> str:
-        parts: list[str] = []
-        self.at += 1
-        while self.at < len(self.text) and self.text[self.at] != '"':
-            if self.text[self.at] == "\\":
-                escaped = self.text[self.at + 1 : self.at + 2]
-                # Between these quotes a backslash stands for itself before anything else: `"\n"` are two characters.
-                parts.append("" if escaped == "\n" else escaped if escaped in _ESCAPED else f"\\{escaped}")
-                self.at += 2
-            elif quoted := _QUOTED.match(self.text, self.at):
-                parts.append(quoted[0])
-                self.at = quoted.end()
-            else:
-                parts.append(self._plain(inner))
-        self.at += 1
-        return "".join(parts)
-
-    def _plain(self, inner: list[Block]) -> str:
-        """Return the next character, or the substitution that begins here, as it is written."""
-        start = self.at
-        if self.text.startswith("{{", start) and (end := self.text.find("}}", start)) >= 0:
-            self.at = end + 2
-            return self.text[start : self.at]
-        if match := _VARIABLE.match(self.text, start):
-            self.at = match.end()
-            known = self.values.get(match["name"] or match["braced"])
-            return match[0] if known is None else known
-        for opening in ("$((", "$(", "<(", ">(", "${", "`"):
-            if self.text.startswith(opening, start):
-                if opening in ("$(", "<(", ">(") and self.depth < DEEPEST:
-                    inner.append(self._substitution(len(opening)))
-                else:
-                    self.at = end = self.closing(start, opening)
-                    if opening == "`" and self.depth < DEEPEST:
-                        within = self.text[start + 1 : end - 1]
-                        base = self.base if self.fixed else self.base + start + 1
-                        reader = _Reader(
-                            within,
-                            base,
-                            self.depth + 1,
-                            self.pipefail,
-                            self.errexit,
-                            self.fixed,
-                            self.user,
-                            self.elsewhere,
-                        )
-                        reader.values, reader.lent = self.values, True
-                        inner.append(replace(reader.read(), substituted=True))
-                return self.text[start : self.at]
-        self.at += 1
-        return self.text[start]
-
-    def _substitution(self, opening: int) -> Block:
-        """Read the block of `$(…)` in its place; what is switched in it ends with it."""
+    def _substitution(self, opening: str) -> Block:
+        if opening == "`":
+            return self._backquoted()
+        # What is switched in `$(…)` ends with it.
         kept = self.pipefail, self.errexit, self._tested, self.before, self._groups, self.values, self.lent
-        self.at += opening
+        self.at += len(opening)
         self.depth += 1
         self.before, self._tested, self.lent = "", False, True
         block = self._open_block((")",), taken=(")",))
         self.depth -= 1
         self.pipefail, self.errexit, self._tested, self.before, self._groups, self.values, self.lent = kept
         return replace(block, substituted=True)
+
+    def _backquoted(self) -> Block:
+        start = self.at
+        self.at = self.closing(start, "`")
+        within, base = self.text[start + 1 : self.at - 1], self._place(start + 1)
+        reader = _Reader(
+            within, base, self.depth + 1, self.pipefail, self.errexit, self.fixed, self.user, self.elsewhere
+        )
+        reader.values, reader.lent = self.values, True
+        return replace(reader.read(), substituted=True)
