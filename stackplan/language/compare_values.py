@@ -243,7 +243,7 @@ def _accepts(words: Mapping[str, Value], text: str) -> bool:
     choices = tuple(str(it) for it in _items(words["one_of"])) if "one_of" in words else ()
     try:
         return Matcher(**texts, one_of=choices).accepts(text)
-    except (re.error, InvalidSpecifier, InvalidVersion):
+    except (re.error, RecursionError, OverflowError, InvalidSpecifier, InvalidVersion):
         return False
 
 

@@ -76,17 +76,7 @@ def read_matcher(arguments: Arguments, key: str) -> Matcher | None:
             key, f"`{key}` states nothing", expected="a value or a matcher such as `contains: text`"
         )
     if matcher.matches is not None:
-        try:
-            re.compile(matcher.matches)
-        except re.error as error:
-            raise section.invalid("matches", f"`matches` is not a regular expression: {error}") from error
-        if may_run_away(matcher.matches):
-            raise section.invalid(
-                "matches",
-                "`matches` repeats what can match one text in two ways: its search may take longer than anyone waits",
-                expected="inside a repetition, parts that begin with different characters",
-                remedy="give each round a mark of its own, as in `(\\d+,)*` for `(\\d+,?)*`; or use `contains`",
-            )
+        _check_pattern(section, matcher.matches)
     if matcher.version is not None:
         try:
             SpecifierSet(matcher.version)
@@ -94,6 +84,25 @@ def read_matcher(arguments: Arguments, key: str) -> Matcher | None:
             expected = "a version specifier such as >=2.11"
             raise section.invalid("version", "`version` is not a version specifier", expected=expected) from error
     return matcher
+
+
+def _check_pattern(section: Arguments, pattern: str) -> None:
+    """Raise Invalid for what is no regular expression, and for one whose search may not end."""
+    try:
+        re.compile(pattern)
+        endless = may_run_away(pattern)
+    except re.error as error:
+        raise section.invalid("matches", f"`matches` is not a regular expression: {error}") from error
+    except (RecursionError, OverflowError) as error:
+        summary = "`matches` is nested too deeply for a regular expression, or repeats too often"
+        raise section.invalid("matches", summary, remedy="state less of the text, or use `contains`") from error
+    if endless:
+        raise section.invalid(
+            "matches",
+            "`matches` repeats what can match one text in two ways: its search may take longer than anyone waits",
+            expected="inside a repetition, parts that begin with different characters",
+            remedy="give each round a mark of its own, as in `(\\d+,)*` for `(\\d+,?)*`; or use `contains`",
+        )
 
 
 def _in_version(text: str, specifier: str) -> bool:

@@ -42,6 +42,11 @@ def test_what_matches(value, accepted, refused):
     [
         ({}, "`stdout` states nothing"),
         ({"matches": "("}, "`matches` is not a regular expression"),
+        ({"matches": "(" * 5000 + ")" * 5000}, "`matches` is nested too deeply"),
+        (
+            {"matches": "a{99999999999}"},
+            "`matches` is nested too deeply for a regular expression, or repeats too often",
+        ),
         ({"matches": "(a|a)*(.*)*!$"}, "its search may take longer than anyone waits"),
         ({"version": ">>1"}, "`version` is not a version specifier"),
         (("a",), "`stdout` is not a mapping"),
