@@ -1,7 +1,6 @@
 """The audit of one user's environment on a node: every finding looks at what was told; pure."""
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from functools import cache
 
@@ -9,6 +8,7 @@ from stackplan.audit.subject import Subject
 from stackplan.audit.told import Told, read
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.facts import Answer, Known
+from stackplan.model.listing import module_names
 
 Find = Callable[[Told, Subject], Iterable[Diagnosis]]
 _FINDINGS = "stackplan.audit.findings"
@@ -18,8 +18,7 @@ _FINDINGS = "stackplan.audit.findings"
 def findings() -> tuple[Find, ...]:
     """Return what looks for a finding each, in the order of the modules' names."""
     package = importlib.import_module(_FINDINGS)
-    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
-    return tuple(importlib.import_module(f"{_FINDINGS}.{name}").find for name in names)
+    return tuple(importlib.import_module(f"{_FINDINGS}.{name}").find for name in module_names(package.__path__))
 
 
 def audit(subject: Subject, answer: Answer) -> tuple[Diagnosis, ...]:

@@ -28,6 +28,8 @@ def beside(mine: Callable[[], Mine], others: Callable[[], Others]) -> tuple[Mine
         os.close(writing)
         return mine(), others()
     if child == 0:
+        # Its answer is for this process alone: with nobody to read it any more, writing fails at once.
+        os.close(reading)
         _answer(others, writing)
     os.close(writing)
     try:

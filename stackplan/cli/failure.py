@@ -57,6 +57,9 @@ def _explain(error: Exception, shown: Shown) -> int:
         return _not_printed(error)
     if isinstance(error, OutputRefused):
         return _refused(str(error))
+    if isinstance(error, MemoryError):
+        say("stackplan: this machine, or a limit set here (`ulimit -v`), leaves too little memory for this command")
+        return BUG
     return _bug(error)
 
 

@@ -1,7 +1,6 @@
 """Every lint rule on one playbook: what they find, less what the author has answered with a comment."""
 
 import importlib
-import pkgutil
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from stackplan.language.lint._rule import Finding, Rule
 from stackplan.language.lint._secrets import hiding, masked
 from stackplan.language.lint._subject import Subject
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.listing import module_names
 from stackplan.model.playbook import Playbook
 from stackplan.model.review import Ignored, Review, RuleAbout
 
@@ -27,7 +27,7 @@ CODE = re.compile(r"SP1\d\d")
 
 @lru_cache(maxsize=1)
 def _rules() -> tuple[tuple[str, Rule], ...]:
-    names = (it.name for it in pkgutil.iter_modules(lint.__path__) if not it.name.startswith("_"))
+    names = module_names(lint.__path__)
     found = [(name, importlib.import_module(f"{lint.__name__}.{name}").RULE) for name in names]
     return tuple(sorted(found, key=lambda pair: pair[1].code))
 

@@ -66,13 +66,14 @@ class Reading:
     def wrong(self, shape: Shape, tree: Read, name: str, remedy: str | None = None) -> None:
         """Note that what stands at `tree` is not what `shape` wants."""
         observed = observed_text(tree)
-        if remedy is None and shape.choices is not None and observed is not None:
-            remedy = did_you_mean(observed, [str(choice) for choice in shape.choices if isinstance(choice, str)])
+        words = shape.words or tuple(it for it in shape.choices or () if isinstance(it, str))
+        if remedy is None and words and observed is not None:
+            remedy = did_you_mean(observed, words)
         if remedy is None and observed in _ENGLISH_FLAGS and "boolean" in shape.admitted:
             remedy = f"write `{'true' if observed in ('yes', 'on') else 'false'}`"
         expected = shape.expected
         summary = f"{name} may not be empty" if not observed else f"{name} is not {expected}"
-        if shape.choices is not None and observed:
+        if (shape.choices is not None or shape.words) and observed:
             summary = f"{name} may not be `{observed[:80]}`"
         self.note(summary, tree.at, expected=expected, observed=observed or None, remedy=remedy)
 

@@ -26,6 +26,7 @@ _COMPILED = {
 }  # fmt: skip
 _KIND = re.compile(r"#/\$defs/(conditions|actions)_\w+")
 _WORD = re.compile(r"\^(\w+)\$(?:\||$)")
+_WORDS = re.compile(r"\^\(([\w-]+(?:\|[\w-]+)+)\)\$(?:\||$)")
 _TYPE_WORDS = {
     "null": "nothing",
     "boolean": "true or false",
@@ -114,9 +115,16 @@ class Shape:
         return match[1] if match is not None else None
 
     @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The few words of which one has to stand here, apart from a template."""
+        match = _WORDS.match(self.pattern.pattern) if self.pattern is not None else None
+        return tuple(match[1].split("|")) if match is not None and match[1] != "true|false" else ()
+
+    @cached_property
     def expected(self) -> str:
         """What may stand here, for people."""
-        if (said := self.wording or self.word) is not None:
+        said = _listed([*self.words]) if self.words else self.wording or self.word
+        if said is not None:
             return said
         if self.choices is not None:
             return _listed(

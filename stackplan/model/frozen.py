@@ -34,19 +34,27 @@ def _made(
     hashed = unsafe_hash or (frozen and eq and not explicit)
     if order or not eq:
         return dataclasses.dataclass(plain, eq=eq, order=order, unsafe_hash=hashed, **options)
+    shown = options.pop("repr", True)
     made: Any = dataclasses.dataclass(plain, eq=False, repr=False, **options)
     fields = dataclasses.fields(made)
-    compared = [it.name for it in fields if it.compare]
-    seen = attrgetter(*compared) if compared else type
-    if "__repr__" not in own:
+    seen = _values([it.name for it in fields if it.compare])
+    if shown and "__repr__" not in own:
         made.__repr__ = _shown([it.name for it in fields if it.repr])
     if "__eq__" not in own:
         made.__eq__ = _equal(seen)
     if hashed:
-        made.__hash__ = lambda self: hash(seen(self))
+        counted = _values([it.name for it in fields if (it.compare if it.hash is None else it.hash)])
+        made.__hash__ = lambda self: hash(counted(self))
     elif not explicit:
         made.__hash__ = None
     return made
+
+
+def _values(names: list[str]) -> Callable[[Any], Any]:
+    """Return what takes the tuple of these fields of an object; the field itself would lack a tuple's `is`."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return (lambda it: (getattr(it, names[0]),)) if names else lambda _it: ()
 
 
 def _equal(seen: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:

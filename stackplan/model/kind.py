@@ -7,7 +7,6 @@ and its arguments stand in `schemas/conditions/torch.json`. Other kinds come fro
 """
 
 import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
@@ -22,6 +21,7 @@ from stackplan.model.facts import Answer, Facts, Query, Unknown
 from stackplan.model.frozen import dataclass
 from stackplan.model.installed import entry_points
 from stackplan.model.job import Ending, Job
+from stackplan.model.listing import module_names
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
 from stackplan.model.verdict import Verdict
@@ -220,7 +220,7 @@ class Room:
     def builtin(self) -> tuple[str, ...]:
         """Return the words of the built-in kinds: the package's modules without an underscore in front."""
         path = importlib.import_module(self.package).__path__
-        return tuple(sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")))
+        return module_names(path)
 
     def words(self) -> tuple[str, ...]:
         return tuple(sorted({*self.builtin(), *self.installed()}))

@@ -2,10 +2,12 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 from stackplan.cli.beside import beside
+from tests.node.waiting import wait_until
 
 
 def test_two_processes_work_and_both_results_come_back() -> None:
@@ -70,3 +72,30 @@ def test_nothing_is_forked_where_that_is_refused(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(os, "fork", refuse)
     assert beside(os.getpid, os.getpid) == (os.getpid(), os.getpid())
+
+
+def test_a_process_whose_result_nobody_reads_any_more_ends():
+    """The one that asked may be killed: what it asked for must not wait for ever to hand it over."""
+    reading, writing = os.pipe()
+
+    def others() -> bytes:
+        os.write(writing, f"{os.getpid()}\n".encode())
+        return b"x" * 4_000_000
+
+    asking = os.fork()
+    if asking == 0:
+        try:
+            beside(signal.pause, others)
+        finally:
+            os._exit(0)
+    other = int(os.read(reading, 32))
+    os.kill(asking, signal.SIGKILL)
+    os.waitpid(asking, 0)
+    wait_until(lambda: _is_over(other))
+
+
+def _is_over(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text("utf-8")
+    except OSError:
+        return True

@@ -78,6 +78,7 @@ def test_scalar_becomes_what_its_field_wants(part, text, value):
         (definition("texts"), "{a: b}", "it is not a list of texts"),
         (definition("secret"), "{secret: true}", "a secret lacks `env`, `file` or `command`"),
         ({"enum": ["always", "never"]}, "allways", "it may not be `allways`"),
+        ({"type": "string", "pattern": "^(drain|resume)$|\\{\\{"}, "down", "it may not be `down`"),
         ({"type": "array", "minItems": 1}, "[]", "it is empty"),
         ({"type": "array", "maxItems": 1}, "[a, b]", "it is too long"),
         ({"type": "object", "not": {"required": ["a", "b"]}}, "{a: 1, b: 2}", "it may not have `a` and `b` together"),

@@ -100,6 +100,28 @@ def test_order_identity_and_no_fields_at_all(dataclass):
 
 
 @MAKERS
+def test_one_field_that_equals_nothing_equals_itself(dataclass):
+    @dataclass(frozen=True)
+    class Known:
+        value: float
+
+    nothing = float("nan")
+    assert Known(nothing) == Known(nothing)
+
+
+@MAKERS
+def test_a_field_may_be_left_out_of_the_hash_alone_and_a_class_without_its_text(dataclass):
+    @dataclass(frozen=True, repr=False)
+    class Answer:
+        name: str
+        value: list = field(default_factory=list, hash=False)
+
+    assert hash(Answer("a", [1])) == hash(Answer("a", [2]))
+    assert Answer("a", [1]) != Answer("a", [2])
+    assert "Answer(" not in repr(Answer("a"))
+
+
+@MAKERS
 def test_a_subclass_compares_its_fields_too(dataclass):
     @dataclass(frozen=True)
     class Base:
