@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._failing import failing, installs
 from stackplan.language.lint._negated import stopping_nothing
 from stackplan.language.lint._rounds import unheard
 from stackplan.language.lint._rule import Finding, warning
@@ -27,12 +28,17 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
+    ends: frozenset[int] | None = None
     for block in blocks(script.block):
         yield from unheard(block)
         yield from _switched_off(block, script)
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
-            yield from _passed_over(chain, block, script, last=last)
+            for lost in _passed_over(chain, block, script, last=last):
+                ends = failing(script.block) if ends is None else ends
+                # Behind it the script fails anyway: nothing but a diagnosis is passed over.
+                if id(block) not in ends or installs(lost[0]):
+                    yield lost
             if not last:
                 yield from _ended_well(chain, block.chains[number + 1])
             for pipeline in chain.pipelines:
