@@ -18,6 +18,14 @@ def environment_of(arguments: Arguments) -> str | None:
     return match["venv"] if match else None
 
 
+def may_be_one(one: str | None, other: str | None) -> bool:
+    """Return whether two environments may be the same one: `~/a` may be `/home/ops/a`, a template may be anything."""
+    if one is None or other is None or one == other or "{{" in one + other:
+        return True
+    relative = not (one.startswith("/") and other.startswith("/"))
+    return relative and one.rpartition("/")[2] == other.rpartition("/")[2]
+
+
 def torch_steps(subject: Subject) -> dict[str | None, Looked]:
     """Return the last step that installs torch by its name, for each environment; none where torch stays as it is."""
     return {environment_of(it.arguments): it for it in subject.installing if "torch" in it.names}
