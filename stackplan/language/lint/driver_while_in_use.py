@@ -3,13 +3,20 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._apt import verb
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
+from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._wanted import texts
 from stackplan.model.location import Location
 
-_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|kernel|headless)|kmod-nvidia|cuda-drivers|libnvidia-compute)")
+_DRIVER = re.compile(
+    r"@?(?:nvidia-(?:driver|open|dkms|kernel|headless)|a?kmod-nvidia|dkms-nvidia|cuda-drivers|libnvidia-compute)"
+)
+_INSTALLERS = frozenset({"dnf", "dnf5", "yum", "microdnf", "tdnf", "zypper"})
+_VERBS = frozenset({"install", "in", "reinstall", "upgrade", "update", "up", "remove", "erase", "rm", "swap"})
+_APT_VERBS = frozenset({"install", "reinstall", "remove", "purge"})
 _RUNFILE = re.compile(r"(?:^|/)NVIDIA-Linux-[^/]*\.run$|(?:^|/)nvidia-(?:installer|uninstall)$")
 _HARMLESS = ("--extract-only", "-x", "--help", "-h", "-A", "--info", "-i", "--check", "--list", "--version", "-v")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
@@ -51,9 +58,22 @@ def _of_command(it: Command) -> str | None:
         return None if it.has(*_HARMLESS) else "replaces the driver"
     if it.program == "rmmod" or (it.program == "modprobe" and it.has_flag("r", "--remove")):
         return "unloads the driver" if _MODULES & {word.replace("-", "_") for word in it.plain} else None
+    if it.program == "nvidia-smi":
+        # `nvidia-smi nvlink -r` only sets counters back, and so do the other words that stand before the options.
+        return "resets a GPU" if it.words[1:2] != it.plain[:1] and {"-r", "--gpu-reset"} & set(it.words) else None
     if it.program == "ubuntu-drivers" and not it.elsewhere:
         return "replaces the driver" if {"install", "autoinstall"} & set(it.plain[:1]) else None
-    return None
+    return "replaces the driver" if _installs_driver(it) else None
+
+
+def _installs_driver(it: Command) -> bool:
+    """Return whether an installer of the system is told to put a driver in, or to take one out."""
+    if it.program in _INSTALLERS:
+        words = it.plain[1:] if it.plain[:1] == ("module",) else it.plain
+        told = not spares_node(it) and bool(_VERBS & set(words[:1]))
+    else:
+        told = verb(it) in _APT_VERBS
+    return told and any(map(_DRIVER.match, it.plain[1:]))
 
 
 def _emptied(subject: Subject, step: Looked, command: Command | None) -> bool:
@@ -80,6 +100,7 @@ RULE = warning(
     "a driver change or a reboot without a drain",
     "A driver cannot be unloaded while a process holds /dev/nvidia*, and its user-space part is replaced under running "
     "jobs: `Driver/library version mismatch` for every new one, weeks of `upgrade required`, or a reboot that kills "
-    "the jobs. Drain with `slurm_node` or `kubernetes_node`, or state `gpu: {processes: none}` as a precondition.",
+    "the jobs; a GPU that is reset takes its jobs along. Drain with `slurm_node` or `kubernetes_node`, or state "
+    "`gpu: {processes: none}` as a precondition.",
     check,
 )
