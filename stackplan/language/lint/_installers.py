@@ -7,6 +7,7 @@ from stackplan.language.lint._simulation import simulates
 
 PIP = frozenset({"pip", "pip3"})
 _VERBS = frozenset({"install", "uninstall", "sync"})
+_QUESTIONS = frozenset({"check", "freeze", "list", "show"})
 _VALUES = frozenset(
     {"--proxy", "--timeout", "--retries", "--cert", "--log", "--python", "--cache-dir", "--directory", "--project"}
 )
@@ -40,6 +41,18 @@ def _told(command: Command) -> str | None:
     elif name not in PIP and re.fullmatch(r"pip[23]\.\d+|pip2", name) is None:
         return None
     return words[0] if words and words[0] in _VERBS else None
+
+
+def asked(command: Command) -> str | None:
+    """Return what pip is asked of an environment: check, freeze, list, show; None of anything else."""
+    if _PROGRAM.fullmatch(command.program) is None:
+        return None
+    name, words = _named(command)
+    if name == "uv":
+        words = words[1:] if words[:1] == ["pip"] else []
+    elif name is None or not name.startswith("pip"):
+        return None
+    return words[0] if words and words[0] in _QUESTIONS else None
 
 
 def _named(command: Command) -> tuple[str | None, list[str]]:
