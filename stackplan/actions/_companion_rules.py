@@ -61,6 +61,32 @@ def library_left_beside(failure: Failure) -> Diagnosis | None:
     return failure.diagnosis("SP256", summary, remedy)
 
 
+def files_of_two(failure: Failure) -> Diagnosis | None:
+    """SP256: two distributions own the same files, as a package and its successor under another name do."""
+    if failure.reason not in (Reason.POSTCONDITION, Reason.REGRESSION, Reason.NO_OP) or not failure.shared:
+        return None
+    if library_left_beside(failure) is not None:
+        return None
+    pair = sorted(failure.shared[0])
+    needed = {*failure.wishes.names} | _required(failure)
+    spare = [it for it in pair if it not in needed]
+    if not spare:
+        return None
+    came = {it.name for it in failure.changes}
+    summary = f"{' and '.join(pair)} own the same files: those that lie there are of the one that was installed last."
+    if not came.intersection(pair):
+        summary += " This step changed neither of them."
+    left = spare[0] if len(spare) == 1 else "NAME"
+    kept = next((it for it in pair if it != left), pair[0])
+    which = "" if len(spare) == 1 else ", NAME being the one that is not wanted,"
+    remedy = (
+        f"Add a step with `python_packages: {{venv: {failure.wishes.venv}, remove: [{left}]}}` before this one{which} "
+        f"and `reinstall: [{kept if left != 'NAME' else 'OTHER'}]` where the other one is installed: the removal takes "
+        "the shared files along."
+    )
+    return failure.diagnosis("SP256", summary, remedy)
+
+
 def _stem(name: str) -> str | None:
     """Return a library's name without the CUDA release that it is for; None where the name tells none."""
     match = _FOR_CUDA.fullmatch(name)

@@ -1,6 +1,7 @@
 """The evidence of a `python_packages` action that failed, read once for all rules."""
 
 import re
+from collections.abc import Mapping
 
 from packaging.utils import canonicalize_name
 
@@ -20,6 +21,8 @@ from stackplan.model.verdict import Verdict
 
 _LABEL = re.compile(r"\b(cu\d{2,4}|cpu|rocm[\d.]+)\b")
 _RELEASE = re.compile(r"\b(\d+)\.(\d+)\b")
+_OTHER_OWNER = "also written by "
+"""How the walk over RECORD names the second owner of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class Failure:
     unmet: tuple[Verdict, ...]
     after: tuple[Distribution, ...]
     findings: tuple[tuple[str, str], ...]
+    shared: tuple[tuple[str, str], ...] = ()
+    """Pairs of distributions that both own a file."""
 
     @property
     def at(self) -> str:
@@ -85,6 +90,7 @@ def read_failure(wishes: Wishes, node: InstallerFacts | None, evidence: Evidence
         unmet=evidence.unmet,
         after=_distributions(evidence.after, wishes.venv),
         findings=_findings(evidence.after, wishes.venv),
+        shared=_shared(evidence.after, wishes.venv),
     )
 
 
@@ -100,18 +106,33 @@ def _distributions(facts: Facts, venv: str) -> tuple[Distribution, ...]:
 
 def _findings(facts: Facts, venv: str) -> tuple[tuple[str, str], ...]:
     """Return (kind, canonical name) of what the walk over RECORD found."""
+    named = [(kind, row.get("distribution")) for kind, row in _rows(facts, venv)]
+    return tuple(dict.fromkeys((kind, canonicalize_name(name)) for kind, name in named if isinstance(name, str)))
+
+
+def _shared(facts: Facts, venv: str) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of distributions of which the walk over RECORD found that both own a file."""
+    named = [(row.get("distribution"), row.get("detail")) for kind, row in _rows(facts, venv) if kind == "two-owners"]
+    pairs = [
+        (canonicalize_name(one), canonicalize_name(detail.removeprefix(_OTHER_OWNER)))
+        for one, detail in named
+        if isinstance(one, str) and isinstance(detail, str) and detail.startswith(_OTHER_OWNER)
+    ]
+    return tuple(dict.fromkeys(pairs))
+
+
+def _rows(facts: Facts, venv: str) -> list[tuple[str, Mapping[str, object]]]:
     answer = facts[records_query(venv)]
     value = answer.value if isinstance(answer, Known) else None
     findings = value.get("findings") if isinstance(value, dict) else None
     if not isinstance(findings, dict):
-        return ()
-    rows = [
+        return []
+    return [
         (kind, row)
         for kind, about in findings.items()
         for row in (about.get("first") if isinstance(about, dict) else None) or ()  # type: ignore[union-attr]
+        if isinstance(row, dict)
     ]
-    named = [(kind, row.get("distribution")) for kind, row in rows if isinstance(row, dict)]
-    return tuple(dict.fromkeys((kind, canonicalize_name(name)) for kind, name in named if isinstance(name, str)))
 
 
 def silence(failure: Failure, name: str) -> int:

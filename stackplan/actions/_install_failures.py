@@ -32,6 +32,7 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     wrong_build.brought_along,
     companion.left_behind,
     companion.library_left_beside,
+    companion.files_of_two,
     loader.library_of_another_cuda,
     loader.compiled_for_another_torch,
     loader.no_code_for_the_chip,
@@ -55,6 +56,7 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
 )
 
 _NARROWER = {
+    "SP202": frozenset({"SP203", "SP204"}),
     "SP207": frozenset({"SP214", "SP215", "SP216"}),
     "SP208": frozenset({"SP213"}),
     "SP211": frozenset({"SP251", "SP252", "SP253", "SP254", "SP255", "SP256", "SP257"}),

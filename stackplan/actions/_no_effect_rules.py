@@ -25,6 +25,14 @@ def half_installed(failure: Failure) -> Diagnosis | None:
     summary = (
         f"Files of {listing(names)} are missing or cut short, and installers look only at the metadata, which is there."
     )
+    others = [name for name in names if name not in failure.wishes.names]
+    if others:
+        # An installer reinstalls what the step installs, and nothing else.
+        remedy = (
+            f"Add `reinstall: [{', '.join(names)}]` to the step that installs {listing(tuple(others))}, and begin with "
+            "that one: `--from STEP`."
+        )
+        return failure.diagnosis("SP203", summary, remedy)
     return failure.diagnosis("SP203", summary, f"Add `reinstall: [{', '.join(names)}]` at {failure.at}.")
 
 
@@ -92,6 +100,9 @@ def highest_already(failure: Failure) -> Diagnosis | None:
     if found is None:
         return None
     _, distribution = found
+    if failure.findings and silence(failure, distribution.canonical) == len(failure.unmet):
+        # Files of others are not as they should be, and nothing that does not hold speaks of this one.
+        return None
     pin = _pin(distribution, label(failure, distribution.canonical))
     summary = (
         f"`upgrade` moves to a higher version only, and none above the installed {distribution.name} "

@@ -36,10 +36,13 @@ def beside(mine: Callable[[], Mine], others: Callable[[], Others]) -> tuple[Mine
         with os.fdopen(reading, "rb") as pipe:
             found = mine()
             answer = pipe.read()
-    finally:
+    except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    return found, _unpacked(answer) if answer else others()
+        raise
+    _, status = os.waitpid(child, 0)
+    # A process that was killed may have written half of it.
+    return found, _unpacked(answer) if status == 0 else others()
 
 
 def _unpacked(answer: bytes) -> Any:

@@ -267,7 +267,8 @@ CODES: dict[str, Code] = {
         "Packages that are compiled for each other were installed in one build, and the step moved some of them. No "
         "requirement forbids it: `torch==2.10.0` is met by any label. Name them in one step. Or a library for the CUDA "
         "before (`nvidia-cudnn-cu12`) stayed beside the one that came (`nvidia-cudnn-cu13`) and writes the same files; "
-        "no installer takes it away. Remove it in a step before.",
+        "no installer takes it away. Or a package stayed beside its successor of another name (`sgl-kernel`, "
+        "`sglang-kernel`), which owns the same files. Remove it in a step before.",
     ),
     "SP257": Code(
         "kernels from before the change are in caches still",

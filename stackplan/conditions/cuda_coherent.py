@@ -1,6 +1,5 @@
 """The kind `cuda_coherent`: an environment speaks one CUDA."""
 
-import re
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -23,7 +22,7 @@ from stackplan.conditions._cuda_evidence import (
 )
 from stackplan.conditions._cuda_sonames import label_major, named_major
 from stackplan.conditions._environment import Environment
-from stackplan.conditions._release import release_matches
+from stackplan.conditions._release import release, release_matches
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
 from stackplan.model.count import counted
@@ -63,7 +62,7 @@ class CudaCoherent(ConditionKind):
     @classmethod
     def read(cls, arguments: Arguments) -> Self:
         allow = frozenset(canonicalize_name(name) for name in arguments.texts("allow"))
-        cuda = arguments.converted("cuda", _release, "a CUDA release such as 13.0") if "cuda" in arguments else None
+        cuda = arguments.converted("cuda", release, "a CUDA release such as 13.0") if "cuda" in arguments else None
         return cls(Environment.read(arguments), cuda, allow)
 
     def describe(self) -> str:
@@ -114,13 +113,6 @@ class CudaCoherent(ConditionKind):
         if (why := scene.doubt()) is not None:
             return unknown(self.describe(), why=why, expected=expected)
         return held(self.describe(), observed=scene.summary(), evidence=evidence)
-
-
-def _release(text: str) -> str:
-    # torch/version.py names no third part: one that is asked for would never hold.
-    if re.fullmatch(r"\d{1,4}(\.\d+)?", text.strip(), re.ASCII) is None:
-        raise ValueError(text)
-    return text.strip()
 
 
 def _built(torch: Mapping[str, Plain]) -> str | None:

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.conditions._environment import Environment
-from stackplan.conditions._release import release_matches
+from stackplan.conditions._release import release, release_matches
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import State
@@ -37,7 +37,9 @@ class Torch(ConditionKind):
         return cls(
             environment=Environment.read(arguments),
             version=read_specifier(arguments, "version"),
-            cuda=arguments.optional_text("cuda"),
+            cuda=arguments.converted("cuda", _build, "a CUDA release such as 13.0, or none")
+            if "cuda" in arguments
+            else None,
             arch=arguments.optional_text("arch"),
         )
 
@@ -131,6 +133,10 @@ class Torch(ConditionKind):
             return held(text, observed=arch, evidence=evidence)
         observed = ", ".join(str(it) for it in archs) or "no GPU code at all"
         return not_held(text, expected=arch, observed=observed, evidence=evidence)
+
+
+def _build(text: str) -> str:
+    return "none" if text.strip() == "none" else release(text)
 
 
 def _cuda_text(cuda: str) -> str:

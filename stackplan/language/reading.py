@@ -195,6 +195,9 @@ class Reading:
             if self.templates and holds_template(text) and (self.in_arguments or shape.admitted & SCALARS):
                 return YamlValue(text, tree.at)
             value = _converted(text, is_null=isinstance(tree, YamlScalar) and tree.is_null, shape=shape)
+        if isinstance(tree, YamlScalar) and _is_english_flag(tree, shape):
+            self.wrong(shape, tree, name)
+            return YamlValue(value, tree.at)
         if not self._accepts(shape, value):
             remedy = None
             if isinstance(value, str) and holds_template(value) and self.templates:
@@ -237,6 +240,11 @@ class Reading:
                 self.note(f"{name} does not fit together", at, expected=shape.expected)
             else:
                 self.note(f"{name}: {masked(error.message)[:200]}", at)
+
+
+def _is_english_flag(tree: YamlScalar, shape: Shape) -> bool:
+    """Return whether `yes` and its like stand where a flag may, and where it would be read as the name of something."""
+    return bool(shape.alternatives) and not tree.quoted and tree.text in _ENGLISH_FLAGS and "boolean" in shape.admitted
 
 
 def _is_well_formed(text: str, shape: Shape) -> bool:

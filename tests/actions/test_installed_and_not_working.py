@@ -210,6 +210,26 @@ def test_a_library_that_something_requires_is_not_to_be_removed(beside):
     assert beside(SHARED, ("old-kernels", "1.0", "nvidia-nccl-cu12", "nvidia-cudnn-cu12")) == []
 
 
+def test_a_package_beside_its_successor_is_named_and_not_torch(arguments, evidence):
+    """What stopped the step had nothing to do with it: the kernel package under its old name lies there still."""
+    read = arguments(venv="~/ml-env", packages=["torch"], index_url=INDEX, upgrade=True)
+    owners = {"first": [{"distribution": "sglang-kernel", "path": "k.py", "detail": "also written by sgl-kernel"}]}
+    there = [TORCH, ("sgl-kernel", "0.3.21"), ("sglang-kernel", "0.4.1"), ("sglang", "0.5.23", "sglang-kernel")]
+    told = evidence(
+        read,
+        there,
+        there,
+        reason=Reason.NO_OP,
+        findings={"two-owners": owners},
+        unmet=(not_held("~/ml-env intact", expected="one owner", observed="k.py (sglang-kernel, sgl-kernel)"),),
+    )
+    (diagnosis,) = KIND.read(read).diagnose(told)
+    assert diagnosis.code == "SP256"
+    assert diagnosis.summary.startswith("sgl-kernel and sglang-kernel own the same files: ")
+    assert diagnosis.summary.endswith("This step changed neither of them.")
+    assert "remove: [sgl-kernel]}` before this one and `reinstall: [sglang-kernel]`" in diagnosis.remedy
+
+
 def test_libraries_side_by_side_that_share_no_file_are_no_fault(beside):
     assert beside({}) == []
     assert beside(SHARED, reason=Reason.ACTION) == []

@@ -71,6 +71,7 @@ def test_scalar_becomes_what_its_field_wants(part, text, value):
     [
         (definition("flag"), "yes", "it is not true or false"),
         (definition("flag"), "on", "it is not true or false"),
+        ({"anyOf": [definition("flag"), definition("texts")]}, "yes", "it is not true or false or a list of texts"),
         (definition("integer"), "many", "it is not a whole number"),
         (definition("integer"), "9" * 5000, "it is not a whole number"),
         (definition("duration"), "soon", "it is not a duration such as 30s, 5m, 1h or 1h30m"),
