@@ -40,7 +40,9 @@ def _suite(node: NodeReport, report: Report) -> Element:
     properties = SubElement(suite, "properties")
     for name, value in _properties(report):
         SubElement(properties, "property", name=name, value=safe(value))
-    cases = [_case(step, report) for step in node.steps]
+    # Put back is what a rollback was to come to; in a run it is the end of a step that failed.
+    put_back = {StepOutcome.ROLLED_BACK} if node.outcome in _WELL else set()
+    cases = [_case(step, report, _FAILED - put_back) for step in node.steps]
     if node.outcome not in _WELL and not any(step.outcome in _FAILED for step in node.steps):
         cases.append(_node_case(node, report))
     suite.extend(cases)
@@ -58,10 +60,10 @@ def _properties(report: Report) -> list[tuple[str, str]]:
     return found + ([("run", report.run)] if report.run else [])
 
 
-def _case(step: StepReport, report: Report) -> Element:
+def _case(step: StepReport, report: Report, failed: frozenset[StepOutcome]) -> Element:
     case = _named(step.id, report)
     case.set("time", f"{step.duration_s or 0.0:.3f}")
-    if step.outcome in _FAILED:
+    if step.outcome in failed:
         failure = SubElement(case, "failure", type=step_word(step), message=step_sentence(step, timed=False))
         failure.text = _told(step)
     elif step.outcome in _NOT_RUN:

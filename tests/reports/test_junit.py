@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stackplan.model.outcome import NodeOutcome, StepOutcome
 from stackplan.reports import junit
 from tests.reports.test_html import hostile
 
@@ -39,6 +40,16 @@ def test_a_stop_fails_the_step_and_skips_what_comes_after_it(no_op_report):
         assert told in failure.text
     assert "Audited 3 packages" in torch.find("system-out").text
     assert [case.find("skipped") is not None for case in rest] == [True, True]
+
+
+@pytest.mark.parametrize(("outcome", "failures"), [(NodeOutcome.OK, 0), (NodeOutcome.FAILED, 1)])
+def test_what_a_rollback_put_back_is_no_failure_of_it(no_op_report, outcome, failures):
+    (node,) = no_op_report.nodes
+    first, *rest = node.steps
+    step = replace(first, outcome=StepOutcome.ROLLED_BACK)
+    well = [replace(it, outcome=StepOutcome.SATISFIED, reason=None) for it in rest]
+    report = replace(no_op_report, nodes=(replace(node, outcome=outcome, steps=(step, *well)),))
+    assert int(parsed(junit.render(report)).get("failures")) == failures
 
 
 @pytest.mark.parametrize("sample", ["unreachable"], indirect=True)
