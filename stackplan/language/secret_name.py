@@ -21,7 +21,9 @@ _STANDS_FOR_ONE = re.compile(
     r"optional|string|redacted|"
     # Where names of users are looked for, as nsswitch.conf says of `passwd`.
     rf"{_NAME_SERVICE}(?:\s+{_NAME_SERVICE})*|"
-    r"not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask",
+    r"not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask|"
+    # A sentence that says where it is to be had.
+    r"(?:see|ask|stored|kept|managed|provided)[-_\s].*",
     re.IGNORECASE,
 )
 _ELSEWHERE = ("/", "~", "./", "../", "@", "%", "!", "{", "[", "http://", "https://", "file:", "env:", "vault:", "env.")

@@ -41,6 +41,8 @@ _PASSWORD = {
 }
 """Options whose value is a password by itself. Of docker and its like only where they log in."""
 _LOGS_IN = frozenset({"docker", "podman", "nerdctl", "helm", "oras"})
+_MOUNTING = frozenset({"docker", "podman", "nerdctl", "buildah", "docker-compose"})
+"""Their `--secret` names what is mounted: `id=hf,src=/run/secrets/hf`."""
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "awk", "sed", "echo", "printf"})
 """What they are given is a pattern or a sentence; what they write to a file is read as its lines."""
 _OF_OPENSSL = frozenset({"-pass", "-passin", "-passout"})
@@ -90,7 +92,7 @@ def _options(command: Command) -> Iterator[tuple[str, str]]:
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-"):
             following = words[at + 1] if at + 1 < len(words) else ""
-            secret = following if _says_secret(word, following) else _password(command, word, following)
+            secret = following if _says_secret(command, word, following) else _password(command, word, following)
             if secret is not None:
                 name = word.partition("=")[0]
                 short = not name.startswith("--") and name not in _OF_OPENSSL
@@ -104,8 +106,10 @@ def _options(command: Command) -> Iterator[tuple[str, str]]:
             yield "the token given to `vault login`", words[-1]
 
 
-def _says_secret(word: str, following: str) -> bool:
+def _says_secret(command: Command, word: str, following: str) -> bool:
     """Return whether a long option is called after a secret; one with its value behind `=` is read by `named`."""
+    if word == "--secret" and command.program in _MOUNTING:
+        return False
     long = word.startswith("--") and "=" not in word and len(word) <= _LONGEST_NAME
     return long and is_secret_name(word[2:]) and not following.startswith("-") and in_clear(following)
 

@@ -70,6 +70,12 @@ SCRIPTS = {
             'PW=hunter22\nmysql --password "$PW"',
         ],
         [
+            "docker build --secret id=hf,src=/run/secrets/hf -t x:1 /srv/x",
+            "docker buildx build --secret id=token,env=HF_TOKEN /srv/x",
+            "docker service create --secret source=db,target=db_password --name db db:1",
+            "podman run --rm --secret hf-token,type=env,target=HF_TOKEN x:1",
+            "echo 'Password: see the vault, path gpu/ipmi' >> /etc/motd",
+            'echo "password: ask the on-call" > /srv/README',
             "export HF_TOKEN=$VAR",
             "export HF_TOKEN=${VAR}",
             'export HF_TOKEN="$(cat /run/secrets/hf)"',
