@@ -54,8 +54,11 @@ _OPTIONS = {
     "multipath": ("f", "--flush"),
     "ipset": ("X", "--destroy"),
     "update-alternatives": ("", "--remove", "--remove-all"),
+    "ssh-keygen": ("R",),
 }
 """Letters and long options by which a program takes away."""
+_COMPOSE = frozenset({"down", "stop", "kill"})
+"""Verbs of `docker compose`, which stand behind the options for its files."""
 _WORDS = {
     "nvidia-smi": frozenset({"-caa", "--clear-accounted-apps", "-dci", "-dgi", "--destroy-gpu-instance"}),
 }
@@ -65,6 +68,10 @@ def cleans(command: Command) -> bool:
     """Return whether a command takes away or makes what may be gone, or there, already."""
     program = command.program
     if program in _CLEANING or _WORDS.get(program, frozenset()) & set(command.words):
+        return True
+    if program in ("docker", "podman") and command.plain[:1] == ("compose",) and not _COMPOSE.isdisjoint(command.plain):
+        return True
+    if program == "find" and "-delete" in command.words and not command.handed:
         return True
     if program in _OPTIONS:
         letters, *long = _OPTIONS[program]

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._apt import simulates
 from stackplan.language.lint._cleaning import cleans
+from stackplan.language.lint._looking import looks_by_verb
+from stackplan.language.lint._notices import notifies
 from stackplan.language.lint._tree import Block, Command, Pipeline, surface, surface_of
 
 _SAYING = frozenset({"echo", "printf", "logger", "wall", "date", "sleep", "true", ":", "cat", "tput"})
@@ -17,23 +19,12 @@ _ANSWERING = frozenset(
         "ldconfig", "nvcc", "getfacl", "whoami", "env", "printenv", "locale", "squeue", "sinfo",
         "showmount", "file", "head", "tail", "wc", "cut", "tr", "sort", "awk", "basename", "dirname",
         "readlink", "realpath", "seq", "shopt", "nproc", "numfmt", "jq", "ibstat", "nvidia-debugdump", "wait",
-        "jobs",
+        "jobs", "blkid", "vgs", "pvs", "lvs", "getcap", "lscpu", "lsusb", "lsmem", "lsscsi", "uptime", "who", "w",
+        "vmstat", "iostat", "mpstat", "numastat", "ibstatus", "ibv_devinfo", "ibv_devices", "ibdev2netdev",
+        "dmidecode", "host", "dig", "nslookup", "getenforce", "sestatus", "sensors",
     }
 )  # fmt: skip
 """Programs that change nothing: a status other than 0 is an answer and no failure."""
-_ASKING_VERBS = {
-    "systemctl": frozenset(
-        {"is-active", "is-enabled", "is-failed", "is-system-running", "status", "show", "cat", "list-units"}
-    ),
-    "git": frozenset({"diff", "rev-parse", "status", "log", "show-ref", "ls-files", "cat-file", "describe"}),
-    "docker": frozenset({"ps", "inspect", "images", "info", "logs", "version"}),
-    "podman": frozenset({"ps", "inspect", "images", "info", "logs", "version"}),
-    "kubectl": frozenset({"get", "describe", "logs", "version", "top"}),
-    "pip": frozenset({"show", "list", "check", "freeze"}),
-    "pip3": frozenset({"show", "list", "check", "freeze"}),
-    "scontrol": frozenset({"show", "ping"}),
-    "ip": frozenset({"addr", "link", "route", "a", "r"}),
-}  # fmt: skip
 _SHOWING = frozenset(
     {
         "tail", "head", "journalctl", "dmesg", "ps", "df", "free", "lsmod", "lspci", "uptime", "env", "mail", "mailx",
@@ -59,8 +50,7 @@ def asks(command: Command) -> bool:
     if command.words[0].startswith("(("):
         # Of `((n++))` the status says whether the result is 0.
         return True
-    verbs = _ASKING_VERBS.get(command.program, frozenset())
-    if command.program in _ANSWERING or verbs & set(command.plain[:1]) or simulates(command):
+    if command.program in _ANSWERING or looks_by_verb(command) or simulates(command):
         return True
     if command.program in ("uv", "conda", "apt", "snap"):
         return bool({"list", "show", "freeze", "info", "check"} & set(command.plain[:2]))
@@ -98,7 +88,9 @@ def says(command: Command) -> bool:
 
 def works(command: Command) -> bool:
     """Return whether a command is to change something, so that its failure has to be heard of."""
-    return bool(command.words) and not (asks(command) or says(command) or cleans(command) or _leads(command))
+    return bool(command.words) and not (
+        asks(command) or says(command) or cleans(command) or _leads(command) or notifies(command)
+    )
 
 
 def _leads(command: Command) -> bool:

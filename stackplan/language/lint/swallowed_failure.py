@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._failing import failing, installs
+from stackplan.language.lint._looking import imports
 from stackplan.language.lint._negated import stopping_nothing
 from stackplan.language.lint._rounds import unheard
 from stackplan.language.lint._rule import Finding, warning
@@ -14,6 +15,7 @@ from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
 
 _AS_IF = "write it as `if`, and `exit 1` in it"
+_GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
 _OFF = "from here on every failure is passed over"
 
 
@@ -107,10 +109,25 @@ def _told_only(group: Group) -> Iterator[tuple[Command, str, str]]:
     chain = tests[0].chains[0]
     negated = chain.pipelines[0].negated
     failed = bodies[:1] if negated else otherwise
-    if failed and passes_over(failed[0]) and (worked := working(chain.pipelines[-1])):
+    if (
+        failed
+        and passes_over(failed[0])
+        and not _is_question(chain.pipelines[-1])
+        and (worked := working(chain.pipelines[-1]))
+    ):
         command = worked[-1]
         summary = f"a failure of {command.program} leads to words alone, and the script goes on"
         yield command, summary, "end the branch with `exit 1`"
+
+
+def _is_question(pipeline: Pipeline) -> bool:
+    """Return whether a silent grep answers for all before it, or Python is asked for a module."""
+    last = pipeline.parts[-1]
+    if not isinstance(last, Command):
+        return False
+    if len(pipeline.parts) > 1 and last.program in _GREPS:
+        return last.has_flag("q", "--quiet", "--silent") or any(to == "/dev/null" for _, to in last.redirections)
+    return imports(last)
 
 
 def _switched_off(block: Block, script: Script) -> Iterator[tuple[Command, str, str]]:
