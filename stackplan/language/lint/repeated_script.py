@@ -18,7 +18,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             continue
         emptied = set[str]()
         for command, fresh in _with_fresh(step):
-            if _in_fresh_folder(command, fresh) or _continues(command, emptied):
+            if _in_fresh_folder(command, fresh) or _continues(command, emptied) or _made_anew(command, emptied):
                 continue
             emptied |= _emptied(command)
             if (why := _why(command)) is not None and not command.tested and command.before != "||":
@@ -76,6 +76,13 @@ def _continues(command: Command, emptied: set[str]) -> bool:
     """Say whether all that the command appends to is a log, or was emptied before in this very run."""
     targets = _appended(command)
     return bool(targets) and all(to in emptied or to.endswith(".log") or to.startswith("/var/log/") for to in targets)
+
+
+def _made_anew(command: Command, emptied: set[str]) -> bool:
+    """Say whether all folders that the command makes were removed before, or bear the number of this very process."""
+    return (
+        command.program == "mkdir" and bool(command.plain) and all(it in emptied or "$$" in it for it in command.plain)
+    )
 
 
 def _appended(command: Command) -> list[str]:
