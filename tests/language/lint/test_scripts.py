@@ -111,7 +111,7 @@ def test_argument_lists(codes, argv, found):
         ("rm -rf /srv/x && mkdir /srv/x", []),
         ("rm -rf /srv/x; sleep 1; mkdir /srv/x && /opt/x", []),
         ("mkdir /srv/x; rm -rf /srv/x", ["SP143"]),
-        ('d=/srv/build-$$; mkdir "$d"; /opt/x', []),
+        ("d=/srv/build-$$; mkdir $d; /opt/x", []),
         ("mkdir -p /srv/x", []),
         ("ln -s /a /b", ["SP143"]),
         ("ln -sfn /a /b", []),
