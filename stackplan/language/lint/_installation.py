@@ -54,7 +54,10 @@ _MAKERS = re.compile(r"\bvenv\b|virtualenv")
 
 @dataclass(frozen=True)
 class Installation:
-    """What an installer is asked for. `fresh` where the environment is made in the same step, `backend` uv's choice."""
+    """What an installer is asked for. `fresh` where the environment is made in the same step.
+
+    `backend` is uv's choice of a build, `strategy` its choice among several indexes.
+    """
 
     wanted: tuple[Wanted, ...]
     indexes: tuple[Index, ...]
@@ -63,6 +66,7 @@ class Installation:
     upgrade: Names = frozenset()
     reinstall: Names = frozenset()
     fresh: bool = False
+    strategy: str | None = None
 
     @cached_property
     def tag(self) -> str | None:
@@ -95,6 +99,7 @@ def of_step(arguments: Arguments, variables: Variables, written: Mapping[str, Sc
     path = arguments.values.get("requirements")
     file = written.get(path) if isinstance(path, str) else None
     lines = _Lines(file) if file is not None else None
+    strategy = arguments.values.get("index_strategy") or _plain(variables, "UV_INDEX_STRATEGY")
     backend = arguments.values.get("torch_backend") or _plain(variables, "UV_TORCH_BACKEND")
     return Installation(
         wanted=(*_wanted.wanted(arguments), *(() if lines is None else lines.wanted())),
@@ -104,6 +109,7 @@ def of_step(arguments: Arguments, variables: Variables, written: Mapping[str, Sc
         upgrade=_wanted.names(arguments, "upgrade"),
         reinstall=_wanted.names(arguments, "reinstall"),
         fresh="create" in arguments,
+        strategy=_word(strategy) if arguments.values.get("installer") != "pip" else None,
     )
 
 
@@ -130,6 +136,7 @@ def _of_command(
     lines = [_Lines(it) for it in files]
     python = next((it for option, it in options if option in ("-p", "--python")), None) or command.words[0]
     backend = next((it for option, it in options if option == "--torch-backend"), None)
+    strategy = next((it for option, it in options if option == "--index-strategy"), None)
     return Installation(
         wanted=(
             *(Wanted.of(found, text, at) for text in plain if (found := _wanted.parsed(text)) is not None),
@@ -145,6 +152,7 @@ def _of_command(
         upgrade=_names(options, "upgrade"),
         reinstall=_names(options, "reinstall"),
         fresh=fresh or any(option in ("-t", "--target", "--root", "--prefix") for option, _ in options),
+        strategy=_word(strategy or _plain(variables, "UV_INDEX_STRATEGY")) if command.program == "uv" else None,
     )
 
 
@@ -213,6 +221,10 @@ def _of_variables(variables: Variables) -> Iterator[Index]:
 
 def _plain(variables: Variables, name: str) -> object:
     return variables[name][0] if name in variables else None
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _backend(value: object) -> str | None:

@@ -6,18 +6,26 @@ from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._wanted import LABELLED
 
+_FIRST = frozenset({
+    "index_url", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "-i", "--index-url", "--default-index",
+})  # fmt: skip
+_FURTHER = frozenset({
+    "extra_index_urls", "UV_EXTRA_INDEX_URL", "UV_INDEX", "--extra-index-url", "--index",
+})  # fmt: skip
+
 
 def check(subject: Subject) -> Iterator[Finding]:
-    for step in subject.installing:
-        if step.arguments.values.get("index_strategy") != "unsafe-best-match" or step.tag is None:
+    for step, call in subject.installations:
+        if call.strategy != "unsafe-best-match" or call.tag is None:
             continue
-        loose = [it.name for it in step.wanted if it.name in LABELLED and it.label is None]
-        if loose and ("extra_index_urls" in step.arguments or "index_url" not in step.arguments):
-            summary = (
-                f"of all indexes the highest version of {loose[0]} is taken, which need not be the {step.tag} build"
-            )
-            remedy = f"leave `index_strategy` out, or pin the label: `{loose[0]}==VERSION+{step.tag}`"
-            yield Finding(summary, step.place("index_strategy"), remedy, step.id)
+        loose = [it for it in call.wanted if it.name in LABELLED and it.label is None]
+        fields = {it.field for it in call.indexes}
+        if loose and (fields & _FURTHER or not fields & _FIRST):
+            name = loose[0].name
+            summary = f"of all indexes the highest version of {name} is taken, which need not be the {call.tag} build"
+            remedy = f"leave `index_strategy` out, or pin the label: `{name}==VERSION+{call.tag}`"
+            at = step.place("index_strategy") if "index_strategy" in step.arguments else loose[0].at
+            yield Finding(summary, at, remedy, step.id)
 
 
 RULE = warning(

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
+from stackplan.language.lint._installers import verb
 from stackplan.language.lint._rule import Finding, warning
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._subject import Statement, Subject
 
 _CHECKING = frozenset({"packages_consistent", "python_import", "cuda_coherent", "kernel_launch", "python", "http"})
 
+_COMPLETE = ("-r", "--requirement", "--requirements", "--require-hashes")
+"""With a file of requirements `--no-deps` is how a complete list is installed."""
+
 
 def check(subject: Subject) -> Iterator[Finding]:
-    checking = [it.number for it in subject.steps if any(other.kind in _CHECKING for other in it.postconditions)]
+    checking = [it.number for it in subject.steps if any(map(_looks, it.postconditions))]
     last = max(checking, default=-1)
     for step in subject.installing:
         if step.arguments.values.get("no_deps") is True and last < step.number:
@@ -18,6 +22,16 @@ def check(subject: Subject) -> Iterator[Finding]:
             )
             remedy = "state `packages_consistent`, or `python_import` of the package"
             yield Finding(summary, step.place("no_deps"), remedy, step.id)
+    for step in subject.running:
+        for it in step.commands:
+            if last < step.number and it.has("--no-deps") and not it.has(*_COMPLETE) and verb(it) == "install":
+                summary = "`--no-deps` leaves out what the package needs, and no later postcondition looks for it"
+                remedy = "state `packages_consistent`, or `python_import` of the package"
+                yield Finding(summary, step.command_at(it), remedy, step.id)
+
+
+def _looks(it: Statement) -> bool:
+    return it.kind in _CHECKING or (it.kind == "command" and "import" in str(it.arguments.values))
 
 
 RULE = warning(

@@ -9,21 +9,31 @@ from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._wanted import LABELLED, cuda_of
 
 _BACK = re.compile(r"\b(?:roll[-_ ]?back|downgrade|revert|go(?:ing)?[-_ ]back)", re.IGNORECASE)
+_BACK_TO = re.compile(r"\bback to (?:cu|CUDA[ -]?)(?P<major>\d{2})\.?(?P<minor>\d)\b", re.IGNORECASE)
+_DOWN_FIRST = re.compile(rf"\W*{_BACK.pattern}", re.IGNORECASE)
+"""A reason may speak of what is to be avoided; one that begins so says what the step does."""
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     whole = subject.playbook.name
     for step, call in subject.installations:
-        named_so = any(_BACK.search(text) for text in (whole, step.id, step.step.name or ""))
+        why = step.step.why or ""
+        named_so = any(_BACK.search(text) for text in (whole, step.id, step.step.name or "")) or _DOWN_FIRST.match(why)
         for it in call.wanted:
             build = call.source(it.name)
             exact = it.label is not None or it.url is not None or call.reinstalls(it.name)
             if it.name not in LABELLED or build is None or exact or not call.upgrades(it.name):
                 continue
-            if named_so or _comes_down(subject, step, build):
+            if named_so or _returns(step, build) or _comes_down(subject, step, build):
                 summary = f"`upgrade` never goes to a lower version or label, so `{it.text}` stays what it is"
                 remedy = f"name it in `reinstall`, or pin `{it.name}=={it.pin or 'VERSION'}+{build}`"
                 yield Finding(summary, it.at, remedy, step.id)
+
+
+def _returns(step: Looked, build: str) -> bool:
+    """Return whether the step's name or reason says that it leads back to this build: `back to cu128`."""
+    texts = (it for it in (step.step.name, step.step.why) if it)
+    return any(f"cu{it['major']}{it['minor']}" == build for text in texts for it in _BACK_TO.finditer(text))
 
 
 def _comes_down(subject: Subject, step: Looked, build: str) -> bool:
