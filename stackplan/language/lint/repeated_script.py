@@ -9,7 +9,7 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._tree import Block, Group, flat, pipelines
 
-_SET = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<fresh>[\"']?(?:\$\(|`)\s*mktemp\b)?")
+_SET = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<fresh>[\"']?(?:\$\(|`)\s*mktemp\b|\S*\$\$)?")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -29,8 +29,8 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _with_fresh(step: Looked) -> Iterator[tuple[Command, frozenset[str]]]:
-    """Yield the commands of a step, each with the variables that hold what `mktemp` has made before it runs."""
-    if step.script is None or "mktemp" not in step.script.text:
+    """Yield the commands of a step, each with the variables that hold what `mktemp` has made, or `$$` named, before it runs."""
+    if step.script is None or ("mktemp" not in step.script.text and "$$" not in step.script.text):
         yield from ((it, frozenset()) for it in step.commands)
         return
     # What a function does is done where it is called, by when all may be made.
@@ -79,10 +79,8 @@ def _continues(command: Command, emptied: set[str]) -> bool:
 
 
 def _made_anew(command: Command, emptied: set[str]) -> bool:
-    """Say whether all folders that the command makes were removed before, or bear the number of this very process."""
-    return (
-        command.program == "mkdir" and bool(command.plain) and all(it in emptied or "$$" in it for it in command.plain)
-    )
+    """Say whether all folders that the command makes were removed before."""
+    return command.program == "mkdir" and bool(command.plain) and emptied.issuperset(command.plain)
 
 
 def _appended(command: Command) -> list[str]:
