@@ -29,7 +29,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _with_fresh(step: Looked) -> Iterator[tuple[Command, frozenset[str]]]:
-    """Yield the commands of a step, each with the variables that hold what `mktemp` has made, or `$$` named, before it runs."""
+    """Yield the commands, each with the variables that hold what `mktemp` has made, or `$$` named, before it runs."""
     if step.script is None or ("mktemp" not in step.script.text and "$$" not in step.script.text):
         yield from ((it, frozenset()) for it in step.commands)
         return
