@@ -18,10 +18,15 @@ def file_name(path: str) -> str:
 
 def kept_as(command: Command, following: tuple[Part, ...]) -> str:
     """Return the name of the file that a command fills by itself or by what it is piped into; "" where none is told."""
+    return file_name(kept_at(command, following))
+
+
+def kept_at(command: Command, following: tuple[Part, ...]) -> str:
+    """Return the path of that file as it is written; "" where none is told."""
     told = [*_redirected(command), *_by_option(command), *_of_address(command)]
     if not told or told[0] in ("-", "/dev/stdout"):
         told = [target for part in following for it in surface(part) for target in _taken(it)]
-    return file_name(told[0]) if told else ""
+    return told[0] if told else ""
 
 
 def _taken(command: Command) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from stackplan.language.lint._answers import Answers
 from stackplan.language.lint._comparing import ANY, compared, compares_itself
 from stackplan.language.lint._fetching import fetches, keeps
-from stackplan.language.lint._kept import kept_as
+from stackplan.language.lint._kept import file_name, kept_at
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
@@ -23,9 +24,11 @@ _MOST_PARTS = 50
 
 
 def check(subject: Subject) -> Iterator[Finding]:
+    answers = Answers(subject)
     for step in subject.running:
         assert step.script is not None
-        kept = [(it, name) for pipeline in pipelines(step.script.block) for it, name in _kept(pipeline)]
+        files = [found for pipeline in pipelines(step.script.block) for found in _kept(pipeline)]
+        kept = [(it, file_name(path)) for it, path in files if not answers.only_read(it, path)]
         known = compared(step.script.block, (name for _, name in kept if name)) if kept else frozenset()
         for it, name in kept:
             if ANY in known or name in known or (known and (not name or "$" in name)):
@@ -35,14 +38,14 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _kept(pipeline: Pipeline) -> Iterator[tuple[Command, str]]:
-    """Yield what fetches something that stays on the node, with the name of the file; "" where that is not told."""
+    """Yield what fetches something that stays on the node, with the path of the file; "" where that is not told."""
     if compares_itself(pipeline):
         return
     for at, part in enumerate(pipeline.parts):
         for it in filter(fetches, surface(part)):
             following = pipeline.parts[at + 1 : at + 1 + _MOST_PARTS]
             if keeps(it) or _unpacked(following):
-                yield it, kept_as(it, following)
+                yield it, kept_at(it, following)
 
 
 def _unpacked(following: tuple[Part, ...]) -> bool:

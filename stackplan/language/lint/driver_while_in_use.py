@@ -92,6 +92,9 @@ def _says_empty(it: Statement) -> bool:
         return re.search(r"fuser|lsof|compute-apps", str(it.arguments.values)) is not None
     if it.kind in ("slurm_node", "kubernetes_node"):
         return it.text("state") in ("drained", "undisturbed")
+    if it.kind == "gpu" and not it.negated and not it.optional and it.arguments.values.get("count") == 0:
+        # Without a GPU there is no job on one.
+        return True
     return it.kind == "gpu" and it.text("processes") == "none"
 
 

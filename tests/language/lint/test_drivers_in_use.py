@@ -62,3 +62,14 @@ def test_a_driver_that_is_taken_away_from_under_its_users_is_found(codes_of_scri
 @pytest.mark.parametrize("script", QUIET)
 def test_what_leaves_the_driver_or_looks_first_is_left_alone(codes_of_script, script):
     assert "SP144" not in codes_of_script(script)
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [("gpu: {count: 0}", False), ("gpu: {count: 8}", True), ("not: {gpu: {count: 0}}", True)],
+)
+def test_a_node_without_a_gpu_has_no_job_on_one(codes, stated, found):
+    reboot = (
+        "  - id: one\n    reboot: {reason: new kernel}\n    postconditions:\n      - os: {reboot_required: false}\n"
+    )
+    assert ("SP144" in codes(reboot, head=f"preconditions:\n  - {stated}\n")) is found
