@@ -12,7 +12,7 @@ _PROFILE = re.compile(
 )
 _SHELLS = frozenset({"bash", "sh", "zsh", "ksh", "dash"})
 _TAKES_NEXT = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
-_SUMMARY = "a profile for interactive shells returns at once in this one, or sets other paths than the service has"
+_SUMMARY = "a profile is for people at a prompt: in a script it often ends early, or sets paths that no other step has"
 _REMEDY = "name programs by their whole path, or set what is needed in `env`"
 
 
