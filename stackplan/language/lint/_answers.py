@@ -16,10 +16,13 @@ _OF_THE_SYSTEM = re.compile(r"(?:/etc|/usr|/opt|/lib|/boot|/root/\.|~/\.|\$\{?HO
 _TAKING = frozenset(
     {"jq", "yq", "grep", "egrep", "fgrep", "zgrep", "rg", "read", "awk", "cut", "wc", "xmllint", "mapfile"}
 )
+_READING = _TAKING | {"cat"}
 _SHOWING = frozenset({"cat", "head", "tail", "sed", "tr", "sort", "uniq", "less", "column", "tee"})
 _BESIDE = FETCHERS | frozenset(
     {"rm", "ls", "stat", "test", "[", "[[", "echo", "printf", "diff", "cmp", "touch", "true"}
 )
+_OWN = 4
+"""A command that fetches stands in fewer pipelines with the name of its file."""
 
 
 class Answers:
@@ -27,19 +30,28 @@ class Answers:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
+        self._verdicts: dict[str, tuple[list[tuple[Command, ...]], list[tuple[Command, ...]]]] = {}
 
     def only_read(self, command: Command, path: str) -> bool:
         """Return whether a file that a command fetches is data, is read, and is used in no other way."""
         name = file_name(path)
-        if _OF_THE_SYSTEM.match(path) or name in self._arguments:
-            return False
         bare = _whole_answer(command) and re.fullmatch(r"[\w-]+", name)
         if not bare and _DATA.fullmatch(name) is None:
             return False
-        used = [it for it in self._uses.get(name, ()) if all(it is not command for it in it)]
-        return all(map(_reads, used)) and (
-            bool(bare) or any(it.program in _TAKING | {"cat"} for use in used for it in use)
-        )
+        if _OF_THE_SYSTEM.match(path) or name in self._arguments:
+            return False
+        put_to_use, taken = self._told(name)
+        if any(all(it is not command for it in use) for use in put_to_use[:_OWN]):
+            return False
+        return bool(bare) or any(all(it is not command for it in use) for use in taken[:_OWN])
+
+    def _told(self, name: str) -> tuple[list[tuple[Command, ...]], list[tuple[Command, ...]]]:
+        """Return the pipelines that put a file to use, and those that take something out of it."""
+        if name not in self._verdicts:
+            used = self._uses.get(name, ())
+            taken = [it for it in used if any(command.program in _READING for command in it)]
+            self._verdicts[name] = [it for it in used if not _reads(it)], taken
+        return self._verdicts[name]
 
     @cached_property
     def _arguments(self) -> str:

@@ -75,6 +75,7 @@ RULE = warning(
     "a download whose content nobody compares",
     "A mirror serves an error page, a proxy another version, a broken connection half of the file; a file name with a "
     "guessed driver number is a 404. `download` resumes, compares the sha256, and moves the file into place at the "
-    "end. Requests to the node itself, health checks and what is only looked at are not meant.",
+    "end. Requests to the node itself, health checks and what is only looked at (a `.json` that jq reads) are not "
+    "meant.",
     check,
 )

@@ -104,6 +104,6 @@ RULE = warning(
     "A driver cannot be unloaded while a process holds /dev/nvidia*, and its user-space part is replaced under running "
     "jobs: `Driver/library version mismatch` for every new one, weeks of `upgrade required`, or a reboot that kills "
     "the jobs; a GPU that is reset takes its jobs along. Drain with `slurm_node` or `kubernetes_node`, or state "
-    "`gpu: {processes: none}` as a precondition.",
+    "`gpu: {processes: none}` as a precondition; `gpu: {count: 0}` says that there is no GPU to work on.",
     check,
 )
