@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from packaging.utils import canonicalize_name
 
+from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._version_bounds import lowest, public, stated
-from stackplan.language.lint._wanted import Wanted
+from stackplan.language.lint._wanted import Wanted, texts
 from stackplan.model.pep440 import Version
 
 _BUILDS = {"package": ("local", "absent"), "torch": ("cuda", "arch")}
@@ -21,6 +22,27 @@ def check(subject: Subject) -> Iterator[Finding]:
         aimed = _aimed(step)
         if aimed and step.postconditions and all(_older_will_do(it, aimed) for it in step.postconditions):
             yield _finding(step, aimed)
+    for step in subject.steps:
+        if step.kind == "apt_packages" and not step.step.always:
+            yield from _of_apt(step)
+
+
+def _of_apt(step: Looked) -> Iterator[Finding]:
+    """Look at `install: [NAME=VERSION]` behind which `apt_package: {name: NAME}` is all that is stated."""
+    pinned = {bare(text): text for _, text in texts(step.arguments, "install") if "=" in text}
+    stated = step.postconditions
+    if not pinned or not stated or any(it.kind != "apt_package" or _tells_version(it) for it in stated):
+        return
+    told = next((it for it in stated if it.text("name") in pinned), None)
+    if told is not None:
+        name = told.text("name") or ""
+        summary = f"the postcondition holds with any {name} that is there: `{pinned[name]}` is not put over it"
+        remedy = f"state its version: `apt_package: {{name: {name}, version: …}}`"
+        yield Finding(summary, told.at, remedy, step.id)
+
+
+def _tells_version(it: Statement) -> bool:
+    return it.negated or "version" in it.arguments or "absent" in it.arguments
 
 
 def _aimed(step: Looked) -> dict[str, Wanted]:
@@ -83,7 +105,7 @@ RULE = warning(
     "a version is to be installed, and any version satisfies the postconditions",
     "A step whose postconditions hold already is satisfied and does not run. `package: {name: sglang}` holds with "
     "every sglang, so a node with an old one keeps it, and the run is green; so does `version: '>=0.4'` where 0.5.16 "
-    "is installed. State the version, the label or the "
-    "CUDA release that the step is there for.",
+    "is installed, and `apt_package: {name: libnccl2}` beside `install: [libnccl2=2.30.7-1]`. State the version, the "
+    "label or the CUDA release that the step is there for.",
     check,
 )

@@ -15,6 +15,8 @@ _LOOSE = re.compile(
 
 _COMPANION = re.compile(r"nvidia-fabricmanager(?:-\d+)?|libnvidia-nscq-\d+|nvidia-imex(?:-\d+)?|libnvidia-nvsdm-\d+")
 _DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|headless)|cuda-drivers)[\w.-]*")
+_OF_BRANCH = re.compile(r"nvidia-(?:driver|open|headless)-\d{3}[\w-]*")
+"""Drivers whose name says the branch; of the others another rule speaks."""
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -29,6 +31,16 @@ def check(subject: Subject) -> Iterator[Finding]:
             elif _COMPANION.fullmatch(text) and not _beside_driver(asked) and not _proven(subject, step, text):
                 summary = f"`{text}` without a version is of whichever release is newest, not of the driver's"
                 yield Finding(summary, at, f"name the driver's release: `{text}=580.126.09-*`", step.id)
+            elif _OF_BRANCH.fullmatch(text) and not (_proven(subject, step, text) or _driver_proven(subject, step)):
+                summary = f"`{text}` without a version is of whichever release is newest on that day"
+                remedy = f"name the release, `{text}=580.126.09-*`, or state `driver_coherent: {{version: …}}`"
+                yield Finding(summary, at, remedy, step.id)
+
+
+def _driver_proven(subject: Subject, step: Looked) -> bool:
+    """Return whether a condition from here on states the driver's version, or a step looks at it in its own words."""
+    later = [it for other in subject.steps[step.number :] for it in (*other.preconditions, *other.postconditions)]
+    return any(it.kind == "command" or (it.kind == "gpu" and "driver" in it.arguments) for it in later)
 
 
 def _beside_driver(asked: list[tuple[str, Location]]) -> bool:
@@ -50,6 +62,7 @@ RULE = warning(
     "a version glob that spans releases",
     "Driver, fabric manager and libraries have to be of one release. `nvidia-fabricmanager=580*`, or no version at "
     "all, picked another one than the driver's; nvidia-smi looks normal and CUDA ends with error 802. A glob for the "
-    "packaging revision alone (`580.126.09-*`) is fine.",
+    "packaging revision alone (`580.126.09-*`) is fine. A driver without a version is found where no condition from "
+    "there on states which release came.",
     check,
 )
