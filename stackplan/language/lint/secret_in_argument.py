@@ -1,12 +1,16 @@
 """A secret that becomes a word of a command line."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from stackplan.language.expression import names
+from stackplan.language.lint._held import filled, held
 from stackplan.language.lint._rule import Finding, warning
+from stackplan.language.lint._secret_file import outside, secret_read
 from stackplan.language.lint._shell import Command, commands
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.yielded import BadTemplate
+from stackplan.model.location import Location
 from stackplan.model.playbook import SecretSource
 from stackplan.model.secret import Secret
 
@@ -17,6 +21,7 @@ _QUIET = frozenset(
 
 
 def check(subject: Subject) -> Iterator[Finding]:
+    yield from _read_from_files(subject)
     secret = frozenset(name for name, it in subject.written.variables.items() if isinstance(it.value, SecretSource))
     if not secret:
         return
@@ -32,6 +37,29 @@ def check(subject: Subject) -> Iterator[Finding]:
             variables = frozenset(name for name, value in environment.items() if isinstance(value, Secret))
             for _, summary, remedy in _shown(text, variables, secret):
                 yield Finding(summary, statement.at, remedy, None if looked is None else looked.id)
+
+
+def _read_from_files(subject: Subject) -> Iterator[Finding]:
+    """Look at `--token "$(cat /run/secrets/token)"`, also by way of a variable of the script."""
+    told = [(step.commands, step.command_at, step.id) for step in subject.running]
+    for asked, statement, step in subject.asked:
+        told.append((asked, partial(_place, statement.at), "" if step is None else step.id))
+    for found, place, identity in told:
+        if not any("$(" in it.text or "`" in it.text for it in found):
+            continue
+        values = {name: text for name, text in held(found).items() if secret_read(text) is not None}
+        for it in found:
+            if it.program in _QUIET:
+                continue
+            sources = (secret_read(word) or secret_read(filled(outside(word), values)) for word in it.words[1:])
+            if (source := next(filter(None, sources), None)) is not None:
+                summary = f"what {source} gives is a word of {it.program}'s command line, which every user can list"
+                remedy = f"let {it.program} read the file itself, or feed it through its standard input"
+                yield Finding(summary, place(it), remedy, identity or None)
+
+
+def _place(at: Location, _: Command) -> Location:
+    return at
 
 
 def _in_script(
@@ -83,8 +111,8 @@ RULE = warning(
     "SP191",
     "a secret on a command line",
     "stackplan keeps secrets off command lines, but a script that passes one to a program as an argument shows it in "
-    "`ps` to every user of the node, and in process accounting; so does `$NAME` of a variable that holds one, and "
-    "`env NAME=…` or `sudo NAME=…` before a program. Set it in `env` and let the program read it there, or feed it "
-    "through `stdin`.",
+    "`ps` to every user of the node, and in process accounting; so does `$NAME` of a variable that holds one, "
+    "`env NAME=…` or `sudo NAME=…` before a program, and `$(cat FILE)` of a file that a secret stands in. Set it in "
+    "`env` and let the program read it there, or feed it through `stdin`.",
     check,
 )
