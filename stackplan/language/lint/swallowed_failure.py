@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._failing import failing, installs
+from stackplan.language.lint._half_way import half_way
 from stackplan.language.lint._looking import imports
 from stackplan.language.lint._negated import stopping_nothing
 from stackplan.language.lint._rounds import unheard
@@ -16,6 +17,7 @@ from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks,
 
 _AS_IF = "write it as `if`, and `exit 1` in it"
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
+_SHORT = 30
 _OFF = "from here on every failure is passed over"
 
 
@@ -34,6 +36,9 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
     for block in blocks(script.block):
         yield from unheard(block)
         yield from _switched_off(block, script)
+        for first, left_out in half_way(block):
+            summary = f"where `{_start(first)}` fails, {left_out.program} is left out and the script goes on"
+            yield first, summary, "write one command a line: each failure then stops the script"
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
             for lost in _passed_over(chain, block, script, last=last):
@@ -47,6 +52,10 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
                 for part in pipeline.parts:
                     if isinstance(part, Group) and part.kind == "if":
                         yield from _told_only(part)
+
+
+def _start(command: Command) -> str:
+    return command.text if len(command.text) <= _SHORT else f"{command.program} …"
 
 
 def _passed_over(chain: Chain, block: Block, script: Script, *, last: bool) -> Iterator[tuple[Command, str, str]]:
@@ -80,7 +89,7 @@ def _said(command: Command, behind: str) -> tuple[Command, str, str]:
 def _short(pipeline: Pipeline) -> str:
     found = [it for part in pipeline.parts for it in surface(part)]
     text = found[0].text if len(found) == 1 else "{ … }"
-    return text if len(text) <= 30 else f"{found[0].program} …"
+    return text if len(text) <= _SHORT else f"{found[0].program} …"
 
 
 def _is_lost(answer: Block, block: Block, script: Script) -> bool:
@@ -185,9 +194,10 @@ RULE = warning(
     "`pip uninstall … || true` was written for one harmless case (a missing RECORD) and hides every other failure of "
     "that line; `|| echo failed`, `if` with words alone for the failure, and `set +e` hide them too. stackplan runs "
     "scripts with -euo pipefail so that the first failure stops the step; a status turned round by an exclamation "
-    "mark never does, so a negated grep in the middle of a script is no check. Programs that answer with their status, "
-    "such as grep and test, are otherwise not meant, nor what takes away something that may be gone already (rm, kill, "
-    "umount), nor what sends word to somebody, nor a status that is looked at (`rc=$?`), nor a diagnosis in a branch "
-    "that ends with `exit 1`.",
+    "mark never does, so a negated grep in the middle of a script is no check; nor does what "
+    "fails before the last of several commands joined by `&&`, so `cd X && make install` leaves the work out and the "
+    "next line runs. Programs that answer with their status, such as grep and test, are otherwise not meant, nor what "
+    "takes away something that may be gone already (rm, kill, umount), nor what sends word to somebody, nor a status "
+    "that is looked at (`rc=$?`), nor a diagnosis in a branch that ends with `exit 1`.",
     check,
 )
