@@ -1,6 +1,7 @@
 """Matchers: what a value that was read has to look like."""
 
 import re
+from decimal import Decimal
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.frozen import dataclass
@@ -115,8 +116,9 @@ def _in_version(text: str, specifier: str) -> bool:
 def _ordered(low: str, high: str) -> bool:
     """Return low <= high, as numbers where both are numbers, else as versions; what is neither is not ordered."""
     try:
-        return float(low) <= float(high)
-    except ValueError:
+        # Not floats: to those, numbers of more than sixteen digits are equal to their neighbours.
+        return Decimal(low) <= Decimal(high)
+    except ArithmeticError:
         pass
     try:
         return Version(low) <= Version(high)

@@ -9,6 +9,7 @@ Read on 2026-12-02 in:
     triton 2.x (triton/compiler/make_launcher.py): KERNEL.so, the launcher, alone in a folder, told by its module
     torch 2.14 (torch/utils/cpp_extension.py): build.ninja, ninja's own files, objects, NAME.so, what load_inline writes
     flashinfer 0.6 (flashinfer/jit/core.py): cached_ops/NAME/ with a build, cached_ops/tmp, generated/ with sources
+    torch 2.14 (torch/_inductor/codecache.py): cHASH.ENDING, fHASH, locks
     vllm 0.16 (vllm/compilation): rank_N_N/PREFIX/ with the graph and the cache's index, `model`, caches of inductor
 """
 
@@ -22,15 +23,17 @@ from typing import Callable
 from stackplan.node.plain_file import open_plain
 
 _LOCK = r"(?:.+\.)?lock"
-_STAGE = r"(?P<kernel>.+)\.(?:ttir|ttgir|llir|ptx|sass|cubin|hsaco|amdgcn|spv|zebin)"
+_STAGE = r"(?P<kernel>.+)\.(?:ttir|ttgir|llir|ptx|cubin|hsaco|amdgcn|spv|zebin)"
 _MODULE = r"(?:__triton_launcher|cuda_utils|hip_utils|spirv_utils|arch_utils)(?:\.[\w-]+)?\.so"
 _TRITON_BESIDE = re.compile(rf"__grp__.+\.json|{_LOCK}")
 _SHARED = re.compile(r".+\.so")
-_OF_KERNEL = re.compile(r"(?P<kernel>.+)\.(?:json|source)")
+_OF_KERNEL = re.compile(r"(?P<kernel>.+)\.(?:json|source|sass)")
 _LAUNCHER = b"PyInit___triton_launcher"
 _LARGEST_LAUNCHER = 1 << 20
 _PASSING = re.compile(r"tmp\.pid_\d+_[0-9a-f-]+")
 # By tool: what a kernel is known by, and what else the tool writes beside one.
+_HASHED = r"(?:[^/]+/)*[a-z0-9]{20,}[^/]*(?:/.+)?"
+"""A file whose name begins with a hash, or that of a folder above it, as with all of inductor's but for its locks."""
 _WRITTEN = {
     "triton": (re.compile(rf"{_STAGE}|{_MODULE}|.+\.autotune\.json"), _TRITON_BESIDE),
     "tilelang": (
@@ -49,6 +52,7 @@ _WRITTEN = {
 _RANK = r"rank_\d+(?:_\d+)?"
 # The same of tools whose entries are trees, by the path from the entry.
 _IN_TREE = {
+    "inductor": (re.compile(_HASHED), re.compile(rf"(?:[^/]+/)*(?:{_LOCK})")),
     "flashinfer": (
         re.compile(r"cached_ops/(?:[^/]+/)?(?:build\.ninja|[^/]+\.so)|generated/.+\.cu"),
         re.compile(
@@ -71,9 +75,9 @@ _IN_TREE = {
 def look(tool: str, path: str, spent: Callable[[], bool] = lambda: False) -> tuple[bool, str | None]:
     """Return whether a folder holds kernels of a tool, and the first thing in it that the tool does not write.
 
-    Inductor's files have no fixed names: its entries are its own. Links and folders are no tool's, but for what triton
-    renames its files out of, and in the trees of flashinfer and vllm. A tree is looked at until `spent`. Raise OSError
-    where the folder cannot be looked into.
+    Inductor's files are known by the hashes that they are named by. Links and folders are no tool's, but for what
+    triton renames its files out of, and in the trees of flashinfer, vllm and inductor. A tree is looked at until
+    `spent`. Raise OSError where the folder cannot be looked into.
     """
     if tool == "inductor" and os.path.basename(os.path.dirname(os.path.dirname(path))) == "triton":
         tool = "triton"

@@ -21,6 +21,8 @@ import os
 import re
 from typing import Callable, Iterator, Mapping, NamedTuple
 
+from stackplan.node.plain_file import open_plain
+
 _BASE32 = r"[A-Z2-7]{52}"
 _HEX = r"[0-9a-f]{64}"
 _ARCHITECTURES = r"noarch|\d+[a-z]*(?:_\d+[a-z]*)*"
@@ -123,7 +125,7 @@ def _extensions(depth: int) -> Callable[[str], Iterator[str]]:
 
 def _builds_extension(path: str) -> bool:
     try:
-        with open(path, "rb") as rules:
+        with open_plain(path) as rules:
             return b"TORCH_EXTENSION_NAME" in rules.read(1 << 16)
     except OSError:
         return False

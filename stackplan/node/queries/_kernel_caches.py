@@ -76,6 +76,9 @@ def judged(cache: Cache, packages: Packages, budget: Budget) -> Iterator[Entry]:
         # Anybody can make a link in /tmp, to whatever this user may write.
         raise PermissionError(errno.EPERM, "it is a link of another user's")
     root = os.path.realpath(cache.path)
+    if os.stat(root).st_uid not in (0, os.geteuid()):
+        # Whoever owns it may put a link in the place of a folder while this one is at work in it.
+        raise PermissionError(errno.EPERM, "it is a folder of another user's")
     for name in cache.entries(root):
         if budget.spent:
             return

@@ -13,6 +13,7 @@ from stackplan.node.tasks import clear_caches
 from tests.node.elf_files import elf_file
 
 HASH = "4XQ7" * 13
+GENERATED = f"cab{'k7' * 24}.py"
 HEX = "0f" * 32
 INSTALLED = 1_700_000_000
 OLD, NEW = INSTALLED - 3600, INSTALLED + 3600
@@ -124,7 +125,7 @@ def test_each_tool_where_it_keeps_its_kernels(ask, write):
     for path in (
         f".triton/cache/{HASH}/kernel.cubin",
         ".cache/torch_extensions/py311_cu130/fused/fused.so",
-        f"tmp/torchinductor_{user}/ab/cabxyz.py",
+        f"tmp/torchinductor_{user}/ab/{GENERATED}",
         f"tmp/torchinductor_{user}/triton/0/{HASH}/kernel.cubin",
         ".cache/flashinfer/0.6.14/120f/cached_ops/sampling/sampling.so",
         ".cache/vllm/torch_compile_cache/1517964802/rank_0_0/backbone/computation_graph.py",
@@ -189,7 +190,7 @@ def test_a_folder_that_says_another_cuda(ask, write):
     [
         ("TRITON_CACHE_DIR", ("kernels", f"kernels/{HASH}/k.cubin", "triton")),
         ("TRITON_HOME", ("data", f"data/.triton/cache/{HEX}/k.cubin", "triton")),
-        ("TORCHINDUCTOR_CACHE_DIR", ("ind", "ind/ab/cabxyz.py", "inductor")),
+        ("TORCHINDUCTOR_CACHE_DIR", ("ind", f"ind/ab/{GENERATED}", "inductor")),
         ("FLASHINFER_WORKSPACE_BASE", ("fi", "fi/.cache/flashinfer/80_90/cached_ops/x.so", "flashinfer")),
         ("XDG_CACHE_HOME", ("xdg", "xdg/vllm/torch_compile_cache/0a1b2c3d4e/rank_0_0/transformed_code.py", "vllm")),
         ("VLLM_CACHE_ROOT", ("v", f"v/torch_compile_cache/torch_aot_compile/{HEX}/rank_0_0/model", "vllm")),
@@ -205,6 +206,30 @@ def test_a_variable_of_the_tool_leads_there(home, ask, write, variable, case):
     _, rows = ask(**{variable: str(home / value)})
     assert list(rows) == [tool]
     assert rows[tool]["stale_entries"] == 1
+
+
+def test_what_inductors_variable_leads_to_is_no_cache_for_the_shape_of_its_folders(home, ask, write):
+    for path in ("ar/cart.po", "ro/thesis.docx", "fxgraph/de/drawing.svg", "aotautograd/my/paper.tex"):
+        write(f"website/{path}", OLD)
+    _, rows = ask(TORCHINDUCTOR_CACHE_DIR=str(home / "website"))
+    assert rows["inductor"]["stale_entries"] == 0
+    assert rows["inductor"]["entries"] == 0
+
+
+def test_a_pipe_in_the_place_of_a_build_is_not_waited_for(home, ask):
+    (home / "ext/fused").mkdir(parents=True)
+    os.mkfifo(home / "ext/fused/build.ninja")
+    _, rows = ask(TORCH_EXTENSIONS_DIR=str(home / "ext"))
+    assert rows.get("torch_extensions", {}).get("entries", 0) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_users_is_no_cache(home, ask, write):
+    folder = write(f"ind/ab/{GENERATED}", OLD).parents[1]
+    os.chown(folder, 65534, 65534)
+    row = ask(TORCHINDUCTOR_CACHE_DIR=str(folder))[1]["inductor"]
+    assert row["entries"] == 0
+    assert "it is a folder of another user's" in row["fault"]
 
 
 def test_an_extension_where_the_variable_says(home, ask, write):
@@ -286,7 +311,7 @@ def test_links_are_not_followed(home, ask, write, tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
 def test_a_link_of_another_users_is_no_cache(home, ask, tmp_path, write):
     target = tmp_path / "target"
-    shutil.copytree(write("x/ab/cabxyz.py", OLD).parents[1], target)
+    shutil.copytree(write(f"x/ab/{GENERATED}", OLD).parents[1], target)
     (home / "tmp").mkdir()
     link = home / "tmp" / f"torchinductor_{Context().user}"
     link.symlink_to(target)
