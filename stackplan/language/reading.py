@@ -243,8 +243,9 @@ class Reading:
 
 
 def _is_english_flag(tree: YamlScalar, shape: Shape) -> bool:
-    """Return whether `yes` and its like stand where a flag may, and where it would be read as the name of something."""
-    return bool(shape.alternatives) and not tree.quoted and tree.text in _ENGLISH_FLAGS and "boolean" in shape.admitted
+    """Return whether `yes` and its like stand where a flag may, and would be read as the name of something."""
+    flagged = any("boolean" in it.admitted and not it.is_textual and not it.is_open for it in shape.alternatives)
+    return flagged and not tree.quoted and tree.text in _ENGLISH_FLAGS
 
 
 def _is_well_formed(text: str, shape: Shape) -> bool:

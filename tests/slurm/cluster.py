@@ -115,6 +115,8 @@ class Cluster(IsolatedNode):
         argv = ["sbatch", "--parsable", "--chdir=/", "--output=/dev/null", "--nodelist=gpu-01", "--wrap", script]
         number = self.run(*argv).strip()
         wait_until(lambda: self.run("squeue", "--noheader", "--format=%T", f"--jobs={number}").strip() == "RUNNING", 60)
+        # Slurm calls it running before its process is there; cancelled in between, that comes when nobody expects it.
+        wait_until(lambda: any(it.startswith(f"slurmstepd: [{number}.") for it in _steps()), 60)
         return number
 
     def clear(self) -> None:
@@ -126,7 +128,7 @@ class Cluster(IsolatedNode):
             self.update("State=RESUME")
         wait_until(lambda: self.state() == {"IDLE"}, 60)
         # A step's process outlives its job for a moment, and the node is not empty as long as it does.
-        wait_until(lambda: not _steps_left(), 60)
+        wait_until(lambda: not _steps(), 60)
         shutil.rmtree(self.folder / "state", ignore_errors=True)
 
     def stop_controller(self) -> None:
@@ -179,13 +181,13 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
             process.wait(15)
 
 
-def _steps_left() -> bool:
-    """Return whether the process of a job step, of any Slurm on this machine, is still there."""
+def _steps() -> list[str]:
+    """Return how the processes of the job steps are called, those of any Slurm on this machine."""
+    found = []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            if place.read_bytes().startswith(b"slurmstepd: ["):
-                return True
-    return False
+            found.append(place.read_bytes().decode("utf-8", "replace"))
+    return [it for it in found if it.startswith("slurmstepd: [")]
 
 
 def _free_ports(count: int) -> list[int]:
