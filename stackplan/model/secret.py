@@ -26,7 +26,7 @@ _CREDENTIALS = re.compile(
     r"(?<=://)(?:(?P<user>[^/\s:@\"\[]*):(?!\d*(?:[/?#\s\"]|$))(?P<password>[^\s\"]*)|(?P<token>[^/\s:@\"']*))(?=@)"
 )
 _PARAMETERS = re.compile(
-    r"(?i)(?<=[?&])(?P<name>(?:[a-z_-]*token|[a-z_-]*key|password|secret|sig|signature)=)(?P<value>[^&\s\"'#]+)"
+    r"(?i)(?<=[?&])(?P<name>(?:[a-z_-]*token|[a-z_-]*key|password|secret|sig|[a-z_-]*signature)=)(?P<value>[^&\s\"'#]+)"
 )
 _WEB = ("http://", "https://")
 _SHORTEST_TOKEN = 8

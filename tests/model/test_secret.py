@@ -165,3 +165,11 @@ def test_a_line_of_a_long_secret_that_says_nothing_is_not_replaced():
     assert redactor.text('{"name": "torch"}') == '{"name": "torch"}'
     assert redactor.text(f"a {secret} z") == "a *** z"
     assert "hunter2" not in redactor.text('  "key": "hunter2-hunter2"')
+
+
+@pytest.mark.parametrize("name", ["sig", "signature", "X-Amz-Signature", "X-Goog-Signature", "X-Amz-Security-Token"])
+def test_what_signs_an_address_is_taken_out_of_it(name):
+    address = f"https://store.example.com/w.whl?part=1&{name}=QSECRET444&x=1"
+    assert "QSECRET444" not in without_passwords(address)
+    assert "QSECRET444" not in masked(address)
+    assert without_passwords(address).endswith("&x=1")
