@@ -38,11 +38,21 @@ def beside(mine: Callable[[], Mine], others: Callable[[], Others]) -> tuple[Mine
             answer = pipe.read()
     except BaseException:
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        _ended_well(child)
         raise
-    _, status = os.waitpid(child, 0)
     # A process that was killed may have written half of it.
-    return found, _unpacked(answer) if status == 0 else others()
+    return found, _unpacked(answer) if _ended_well(child) else others()
+
+
+def _ended_well(child: int) -> bool:
+    """Wait for the end of a process and return whether it was a good one; where that is not told, it was not.
+
+    Who starts this program with SIGCHLD ignored has the kernel forget how its children ended.
+    """
+    try:
+        return os.waitpid(child, 0)[1] == 0
+    except ChildProcessError:
+        return False
 
 
 def _unpacked(answer: bytes) -> Any:

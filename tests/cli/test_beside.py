@@ -66,6 +66,14 @@ def test_no_process_is_left_when_this_one_cannot_go_on(monkeypatch: pytest.Monke
         os.waitpid(child, os.WNOHANG)
 
 
+def test_where_nobody_is_told_how_a_process_ended_its_work_is_done_again():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert beside(lambda: 1, lambda: "worked out") == (1, "worked out")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_nothing_is_forked_where_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> int:
         raise BlockingIOError

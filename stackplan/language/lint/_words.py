@@ -1,6 +1,7 @@
 """The words of a shell text: quotes taken off, and what variables hold put in their place where it is plain text."""
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import field
 
 from stackplan.language.lint._scanner import Scanner
@@ -25,7 +26,7 @@ _LONGEST_VALUE = 4096
 
 
 @dataclass
-class Words(Scanner):
+class Words(Scanner, ABC):
     """A place in a text, and what is known there; `base` is where the text stands in the script.
 
     `fixed` when offsets inside of it mean nothing there. `lent` when `values` are those of another block, which goes
@@ -43,9 +44,9 @@ class Words(Scanner):
     unknown: set[str] = field(default_factory=set)
     lent: bool = False
 
+    @abstractmethod
     def _substitution(self, opening: str) -> Block:
         """Read what stands behind `$(`, `<(`, `>(` or a backquote, up to its end, as commands."""
-        raise NotImplementedError
 
     def _place(self, start: int) -> int:
         return self.base if self.fixed else self.base + start
