@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from stackplan.language import linting, schema
-from stackplan.model.kind import ACTIONS, CONDITIONS, Room
+from stackplan.model.room import ACTIONS, CONDITIONS, Room
 from tests.field import table
 
 ROOT = Path(__file__).parent.parent

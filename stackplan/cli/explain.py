@@ -1,4 +1,4 @@
-"""`stackplan explain`: the documentation of a kind, from its schema and its docstring, of a code, or of a rule."""
+"""`stackplan explain`: the documentation of a kind, from its schema and its docstring, of a code, a rule, or a word."""
 
 import inspect
 from collections.abc import Iterator
@@ -6,22 +6,29 @@ from typing import Any
 
 import click
 
+from stackplan.cli.code import Code
 from stackplan.cli.codes import CODES
+from stackplan.cli.main import COMMANDS
 from stackplan.cli.output import result, width
+from stackplan.cli.words import WORDS
 from stackplan.language import linting, schema
 from stackplan.language.nearest import did_you_mean
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.kind import ACTIONS, CONDITIONS
 from stackplan.model.review import RuleAbout
+from stackplan.model.room import ACTIONS, CONDITIONS
 from stackplan.reports.layout import hanging
 
+_WHERE = "`stackplan explain` lists them; of fields of a playbook tells docs/playbook.md, of reports docs/running.md"
 ROOMS = (("condition", "conditions", CONDITIONS), ("action", "actions", ACTIONS))
 
 
 @click.command("explain")
-@click.argument("word", required=False, metavar="[KIND|CODE]")
+@click.argument("word", required=False, metavar="[KIND|CODE|WORD]")
 def command(word: str | None) -> int:
-    """Explain a kind of condition or action, a rule (SP101) or another code (SP201); without a word, list all."""
+    """Explain a kind of condition or action, a rule (SP101), another code (SP201), or a word of reports (no-op).
+
+    Without any of them, list all.
+    """
     if word is None:
         result("\n".join(_overview()) + "\n")
     else:
@@ -30,19 +37,31 @@ def command(word: str | None) -> int:
 
 
 def explained(word: str, cells: int) -> list[str]:
-    """Return what there is to say about `word`. Raise Invalid when it is neither a kind nor a code."""
+    """Return what there is to say about `word`. Raise Invalid when it is neither a kind nor a code nor a word."""
     if word.upper() in CODES:
-        code = CODES[word.upper()]
-        return [f"{word.upper()}  {code.summary}", "", *hanging("", code.text, cells)]
+        return _code(word.upper(), CODES[word.upper()], cells)
     rules = {it.code: it for it in linting.rules()}
     if word.upper() in rules:
         return _rule(rules[word.upper()], cells)
     pages = [_page(word, title, room, kinds.find(word), cells) for title, room, kinds in ROOMS if word in _words(room)]
+    if (spoken := "-".join(word.lower().replace("_", "-").split())) in WORDS:
+        pages.append(_code(spoken, WORDS[spoken], cells))
     if pages:
         return [line for page in pages for line in [*page, ""]][:-1]
-    known = [*rules, *CODES, *(it for _, room, _ in ROOMS for it in _words(room))]
-    remedy = did_you_mean(word, known) or "`stackplan explain` lists them"
-    raise Invalid([Diagnosis(summary=f"`{word}` is neither a kind nor a code", remedy=remedy)])
+    known = [*rules, *CODES, *(it for _, room, _ in ROOMS for it in _words(room)), *WORDS]
+    summary = f"`{word}` is neither a kind nor a code nor a word of reports"
+    raise Invalid([Diagnosis(summary=summary, remedy=_elsewhere(word) or did_you_mean(word, known) or _WHERE)])
+
+
+def _code(word: str, code: Code, cells: int) -> list[str]:
+    return [*hanging(f"{word}  ", code.summary, cells), "", *hanging("", code.text, cells)]
+
+
+def _elsewhere(word: str) -> str | None:
+    """Return where a word is told about that names a command or a schema."""
+    if word in COMMANDS:
+        return f"`stackplan {word} --help` tells about the command"
+    return f"`stackplan schema {word}` prints the schema" if word in schema.names() else None
 
 
 def _rule(rule: RuleAbout, cells: int) -> list[str]:
@@ -62,6 +81,7 @@ def _overview() -> Iterator[str]:
         yield f"{title.capitalize()}s: {', '.join(_words(room))}"
     yield f"Rules of lint: {', '.join(it.code for it in linting.rules())}"
     yield f"Codes: {', '.join(CODES)}"
+    yield f"Words of reports: {', '.join(WORDS)}"
     yield ""
     yield "`stackplan explain WORD` tells about one of them."
 

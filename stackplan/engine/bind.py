@@ -12,9 +12,10 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Query, Unknown
 from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job
-from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, CannotAct, ConditionKind, Prediction
+from stackplan.model.kind import ActionKind, CannotAct, ConditionKind, Prediction
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook, Step, StepId
+from stackplan.model.room import ACTIONS, CONDITIONS
 from stackplan.model.secret import Secret
 from stackplan.model.written import Written
 

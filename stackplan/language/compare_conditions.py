@@ -18,8 +18,9 @@ from stackplan.model.arguments import Value
 from stackplan.model.comparison import ConditionChange, Effect, FieldChange, Turn
 from stackplan.model.condition import Combination, Condition, Recheck
 from stackplan.model.diagnosis import Invalid
-from stackplan.model.kind import CONDITIONS, ConditionKind
+from stackplan.model.kind import ConditionKind
 from stackplan.model.outcome import Phase
+from stackplan.model.room import CONDITIONS
 
 _SELDOM = (Recheck.ALWAYS, Recheck.FINAL, Recheck.NEVER)
 

@@ -3,8 +3,9 @@
 from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Invalid
-from stackplan.model.kind import ACTIONS, ActionKind
+from stackplan.model.kind import ActionKind
 from stackplan.model.playbook import Action
+from stackplan.model.room import ACTIONS
 
 
 def read_action(action: Action) -> ActionKind | None:

@@ -9,8 +9,9 @@ from stackplan.model.diagnosis import Invalid
 from stackplan.model.facts import Facts, Origin, Unknown
 from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job
-from stackplan.model.kind import ACTIONS, ActionKind
+from stackplan.model.kind import ActionKind
 from stackplan.model.playbook import Step
+from stackplan.model.room import ACTIONS
 
 WITHOUT_NODE = Unknown("no node is asked for a comparison")
 _NAMED = 4

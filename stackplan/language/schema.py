@@ -13,7 +13,7 @@ from typing import Any
 from stackplan.language.nearest import did_you_mean
 from stackplan.language.shape import Compiler, Json
 from stackplan.model.diagnosis import Diagnosis, Invalid
-from stackplan.model.kind import ACTIONS, CONDITIONS
+from stackplan.model.room import ACTIONS, CONDITIONS
 
 ROOMS = {"conditions": CONDITIONS, "actions": ACTIONS}
 _PACKAGE = Path(__file__).parent.parent

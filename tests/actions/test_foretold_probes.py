@@ -7,7 +7,7 @@ from stackplan.actions._toolkit_forecast import installed_answers
 from stackplan.actions.symlink import KIND as SYMLINK
 from stackplan.conditions.cuda_link import KIND as CUDA_LINK
 from stackplan.model.facts import Known, Query, Unknown
-from stackplan.model.kind import CONDITIONS
+from stackplan.model.room import CONDITIONS
 from stackplan.model.verdict import Status
 
 LINK = Query("link_end", {"path": "/usr/local/cuda"})

@@ -8,8 +8,9 @@ import pytest
 
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Query, Unknown
-from stackplan.model.kind import CONDITIONS, ConditionKind
+from stackplan.model.kind import ConditionKind
 from stackplan.model.location import Location
+from stackplan.model.room import CONDITIONS
 from stackplan.model.verdict import Status
 
 FACTS = Path(__file__).parents[1] / "facts"

@@ -9,8 +9,8 @@ from stackplan.model.change import Held, differences
 from stackplan.model.condition import Recheck
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.facts import Facts, Known, Origin, Query
-from stackplan.model.kind import CONDITIONS
 from stackplan.model.location import Location
+from stackplan.model.room import CONDITIONS
 from stackplan.model.secret import Secret
 
 from .test_facts import FACTS, facts, read

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackplan.model.kind import ACTIONS, CONDITIONS
+from stackplan.model.room import ACTIONS, CONDITIONS
 from tests.engine.world import ACTION_KINDS, CONDITION_KINDS, FakeClock, FakeStop, Stage
 
 

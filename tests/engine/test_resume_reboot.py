@@ -8,8 +8,8 @@ from stackplan.connection.failure import ConnectionLost, Locked
 from stackplan.connection.lock_owner import LockOwner
 from stackplan.engine.exit_status import exit_status
 from stackplan.model.job import Command, Ended, Exited, Interrupted, Job, Lost, NotRebooted, Rebooted, Vanished
-from stackplan.model.kind import ACTIONS
 from stackplan.model.outcome import NodeOutcome, Reason
+from stackplan.model.room import ACTIONS
 from tests.engine.test_resume import Story
 from tests.engine.world import Set, World, bound, sets, step
 

@@ -37,12 +37,12 @@ from stackplan.engine.stale import Moved, compare, compare_renderings
 from stackplan.model.change import Change, Held
 from stackplan.model.diagnosis import Severity
 from stackplan.model.facts import Origin, Unknown
-from stackplan.model.kind import CONDITIONS
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName, Transport
 from stackplan.model.outcome import NodeOutcome, StepOutcome
 from stackplan.model.playbook import SecretSource, Variable
 from stackplan.model.report import NodeReport, PlaybookIdentity, Report
+from stackplan.model.room import CONDITIONS
 from stackplan.model.secret import Redactor, Secret
 from tests.engine import world
 from tests.engine.world import Is, World, bound, condition, sets, step, target

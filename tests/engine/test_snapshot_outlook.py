@@ -7,8 +7,8 @@ import pytest
 from stackplan.engine.planner import Planner, drive
 from stackplan.model.diagnosis import Severity
 from stackplan.model.facts import Failed, Known, Origin
-from stackplan.model.kind import ACTIONS
 from stackplan.model.playbook import OnFailure
+from stackplan.model.room import ACTIONS
 from stackplan.model.written import environment
 from tests.engine.world import FakeSession, Install, World, bound, step
 

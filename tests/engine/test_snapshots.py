@@ -15,10 +15,11 @@ from stackplan.model.change import Change
 from stackplan.model.event import StepEnded, StepStarted
 from stackplan.model.facts import Facts, Failed, Known, Origin
 from stackplan.model.job import Absent, Command, Ended, Exited, Job, NotStarted, Signalled
-from stackplan.model.kind import ACTIONS, CannotAct
+from stackplan.model.kind import CannotAct
 from stackplan.model.node import Node, NodeName
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ActionReport, PlaybookIdentity, StepReport
+from stackplan.model.room import ACTIONS
 from stackplan.model.secret import Redactor
 from stackplan.model.written import Written, WrittenKind, environment
 from tests.engine.world import FakeClock, FakeStop, Set, bound, step

@@ -9,7 +9,8 @@ import pytest
 import referencing
 import referencing.jsonschema
 
-from stackplan.model.kind import ACTIONS, CONDITIONS, ActionKind, ConditionKind
+from stackplan.model.kind import ActionKind, ConditionKind
+from stackplan.model.room import ACTIONS, CONDITIONS
 
 ROOT = Path(__file__).parents[2]
 CONDITION_WORDS = CONDITIONS.builtin()

@@ -9,7 +9,7 @@ import yaml
 
 from stackplan.language.compare import Version, compare
 from stackplan.model.comparison import Effect, Side
-from stackplan.model.kind import ACTIONS
+from stackplan.model.room import ACTIONS
 
 SIDES = Side(label="old", path="p.yaml"), Side(label="new", path="p.yaml")
 SCHEMAS = Path(__file__).parents[2] / "schemas" / "actions"

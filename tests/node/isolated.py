@@ -18,9 +18,10 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.change import Change, differences
 from stackplan.model.facts import Facts, Origin, Query
 from stackplan.model.job import Ending, Work
-from stackplan.model.kind import ACTIONS, CannotAct
+from stackplan.model.kind import CannotAct
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName, Transport
+from stackplan.model.room import ACTIONS
 
 AT = Location("playbooks/p.yaml", 37, 7)
 # `$1` is a folder that all may enter, in the node alone; the rest are folders to lay overlays over.

@@ -8,8 +8,9 @@ from stackplan.actions import service
 from stackplan.model.change import Change
 from stackplan.model.facts import Query
 from stackplan.model.job import Exited
-from stackplan.model.kind import CONDITIONS, Evidence, Prediction
+from stackplan.model.kind import Evidence, Prediction
 from stackplan.model.outcome import Reason
+from stackplan.model.room import CONDITIONS
 from stackplan.model.verdict import Status
 from tests.node.isolated import AT, arguments
 from tests.node.systemd import missing, systemd_node, write_unit

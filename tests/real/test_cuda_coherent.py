@@ -8,8 +8,8 @@ import pytest
 from stackplan.lab.uv import find_uv
 from stackplan.model.arguments import Arguments
 from stackplan.model.facts import Facts, Origin
-from stackplan.model.kind import CONDITIONS
 from stackplan.model.location import Location
+from stackplan.model.room import CONDITIONS
 from stackplan.model.verdict import Status
 from tests.real.conftest import figure
 from tests.real.stacks import COHERENT
