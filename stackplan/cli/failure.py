@@ -55,12 +55,26 @@ def _explain(error: Exception, shown: Shown) -> int:
         return _not_connected(error, locked=isinstance(error, failures.Locked))
     if isinstance(error, OSError) and _out_of_click(error):
         return _not_printed(error)
-    if isinstance(error, OutputRefused):
-        return _refused(str(error))
+    return _refused(str(error)) if isinstance(error, OutputRefused) else _of_this_machine(error)
+
+
+def _of_this_machine(error: Exception) -> int:
+    """Tell a fault of the machine or of the installation from a bug."""
     if isinstance(error, MemoryError):
         say("stackplan: this machine, or a limit set here (`ulimit -v`), leaves too little memory for this command")
         return BUG
-    return _bug(error)
+    return _not_imported(error) if isinstance(error, ImportError) else _bug(error)
+
+
+def _not_imported(error: ImportError) -> int:
+    from stackplan.connection.missing_package import missing_package  # noqa: PLC0415 - spared by whoever does not fail
+
+    found = missing_package(error)
+    if found is None:
+        return _bug(error)
+    summary, remedy = found
+    say(f"stackplan: {summary}\n  {remedy}")
+    return USAGE
 
 
 def _invalid(error: Exception, shown: Shown) -> int:

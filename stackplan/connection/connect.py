@@ -13,8 +13,10 @@ from stackplan.connection.failure import (
     HostKeyUnknown,
     NodeProgramMissing,
     NodeUnreachable,
+    PackageMissing,
 )
 from stackplan.connection.local import local
+from stackplan.connection.missing_package import missing_package
 from stackplan.connection.openssh import key_unknown, openssh, shown_key
 from stackplan.connection.options import ConnectOptions
 from stackplan.connection.session import Session
@@ -59,8 +61,12 @@ def _patience_s(node: Node, options: ConnectOptions) -> float:
 def _stream(node: Node, start: str, options: ConnectOptions) -> ByteStream:
     if node.transport is Transport.SSH:
         # paramiko takes 150 ms to import, for which only a run over ssh should pay.
-        from stackplan.connection.ssh import ssh  # noqa: PLC0415
-
+        try:
+            from stackplan.connection.ssh import ssh  # noqa: PLC0415
+        except ImportError as error:
+            if (found := missing_package(error)) is None:
+                raise
+            raise PackageMissing(*found) from error
         return ssh(node, start, options)
     if node.transport is Transport.OPENSSH:
         return openssh(node, start, options)

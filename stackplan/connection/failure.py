@@ -3,6 +3,7 @@
 ConnectionFailure
     NodeUnreachable         no way to the node: name, address, port, time limit; trying again may help
         ConnectingCut       something answered and then closed the connection; trying again at once may help
+    PackageMissing          a Python package of this machine that the way to the node needs cannot be imported
     HostKeyUnknown          nobody has vouched for the key that it shows
     HostKeyChanged          it shows another key than the one on record
     AuthenticationRefused
@@ -50,6 +51,10 @@ class NodeUnreachable(ConnectionFailure):
 
 
 class ConnectingCut(NodeUnreachable):
+    pass
+
+
+class PackageMissing(ConnectionFailure):
     pass
 
 

@@ -9,8 +9,11 @@ import pytest
 
 from stackplan.cli.codes import CODES
 from stackplan.cli.explain import explained
+from stackplan.cli.words import WORDS
 from stackplan.language import linting, schema
 from stackplan.model.diagnosis import Invalid
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
+from stackplan.model.verdict import Status
 
 SOURCE = Path(__file__).parents[2] / "stackplan"
 
@@ -64,9 +67,35 @@ def test_without_a_word_all_are_listed(stackplan):
 
 
 def test_a_wrong_word_is_met_with_the_nearest():
-    with pytest.raises(Invalid, match="`torhc` is neither a kind nor a code") as caught:
+    with pytest.raises(Invalid, match="`torhc` is neither a kind nor a code nor a word") as caught:
         explained("torhc", 80)
     assert caught.value.diagnoses[0].remedy == "did you mean `torch`?"
+
+
+@pytest.mark.parametrize(
+    "word", ["no-op", "no op", "NO_OP", "drift", "unknown", "rolled-back", "not-reached", "regression"]
+)
+def test_a_word_of_reports(stackplan, word):
+    ended = stackplan("explain", word)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith(word.lower().replace("_", "-").replace(" ", "-"))
+
+
+def test_every_word_of_the_model_is_explained():
+    said = {it.value for kind in (StepOutcome, NodeOutcome, Reason, Status) for it in kind}
+    assert said <= {*WORDS}
+
+
+def test_the_name_of_a_command_or_a_schema_is_sent_there():
+    with pytest.raises(Invalid, match="`rollback` is neither") as caught:
+        explained("rollback", 80)
+    assert caught.value.diagnoses[0].remedy == "`stackplan rollback --help` tells about the command"
+    with pytest.raises(Invalid, match="`inventory` is neither") as caught:
+        explained("inventory", 80)
+    assert caught.value.diagnoses[0].remedy == "`stackplan schema inventory` prints the schema"
+    with pytest.raises(Invalid, match="`zzzzqq` is neither") as caught:
+        explained("zzzzqq", 80)
+    assert "docs/running.md" in caught.value.diagnoses[0].remedy
 
 
 def test_schemas_are_listed_and_printed(stackplan):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from stackplan import __version__
 from stackplan.cli import failure, output
 from stackplan.cli.main import COMMANDS, CommandGroup, run
+from stackplan.connection.missing_package import missing_package
 from stackplan.model.diagnosis import Diagnosis, Invalid
 
 HEAVY = {"paramiko", "fabric", "jsonschema", "jinja2", "rich", "yaml"}
@@ -124,6 +126,51 @@ def test_a_bug_with_no_room_for_its_traceback_still_shows_it(capsys, tmp_path, m
 
     assert failure.guard(burst) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("module", "package"), [("paramiko", "paramiko"), ("yaml", "pyyaml")])
+def test_a_missing_package_is_no_bug_but_named_with_the_command_that_installs_it(environment, project, module, package):
+    (project / "p.yaml").write_text(NAMES)
+    hidden = f"""import importlib.abc, sys
+class Hiding(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hiding())
+sys.argv[1:] = ["plan", {str(project / "p.yaml")!r}, "-n", "ops@127.0.0.1:1"]
+from stackplan.cli.main import main
+main()
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", hidden], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    told = " ".join((ended.stdout + ended.stderr).split())
+    assert ended.returncode == {"paramiko": 4, "yaml": 2}[module], told
+    assert f"the Python package `{package}`, which stackplan needs, is not installed" in told
+    assert f"{sys.executable} -m pip install {package}` mends it" in told
+    assert "a bug" not in told
+    assert not (project.parent / "state" / "bugs").exists()
+
+
+def test_a_package_that_is_there_and_fails_is_named_with_its_own_words():
+    broken = types.ModuleType("cryptography.hazmat")
+    with pytest.raises(ImportError, match="libssl") as caught:
+        exec("raise ImportError('libssl.so.3: cannot open shared object file')", broken.__dict__)
+    found = missing_package(caught.value)
+    assert found is not None
+    summary, remedy = found
+    assert "`cryptography`, which stackplan needs, cannot be imported (libssl.so.3: cannot open" in summary
+    assert remedy.endswith("-m pip install --force-reinstall cryptography` mends it")
+
+
+def test_a_name_that_stackplan_itself_lacks_is_a_bug(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("STACKPLAN_STATE", str(tmp_path / "state"))
+
+    def burst(_shown):
+        raise ModuleNotFoundError("No module named 'stackplan.nothing'", name="stackplan.nothing")
+
+    assert failure.guard(burst) == 1
+    assert "this is a bug in stackplan itself (ModuleNotFoundError)" in capsys.readouterr().err
 
 
 def test_invalid_input_gives_diagnoses_on_standard_error(capsys):
