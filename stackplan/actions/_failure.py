@@ -16,7 +16,8 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
 from stackplan.model.outcome import Reason
-from stackplan.model.pep440 import InvalidVersion, Requirement, Version
+from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.pep508 import Requirement
 from stackplan.model.verdict import Verdict
 
 _LABEL = re.compile(r"\b(cu\d{2,4}|cpu|rocm[\d.]+)\b")

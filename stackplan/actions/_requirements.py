@@ -10,7 +10,7 @@ from stackplan.actions._sources import guarded
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
-from stackplan.model.pep440 import InvalidRequirement, Requirement, requirement
+from stackplan.model.pep508 import InvalidRequirement, Requirement, requirement
 from stackplan.model.secret import Secret, Text, Unread, reveal, without_passwords
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")

@@ -10,7 +10,7 @@ from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
 from stackplan.model.outcome import Reason
-from stackplan.model.pep440 import InvalidRequirement, Requirement
+from stackplan.model.pep508 import InvalidRequirement, Requirement
 
 
 def brought_along(failure: Failure) -> Diagnosis | None:

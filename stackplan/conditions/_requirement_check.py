@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from stackplan.model.distribution import Distribution
 from stackplan.model.frozen import dataclass
-from stackplan.model.pep440 import InvalidRequirement, Requirement
+from stackplan.model.pep508 import InvalidRequirement, Requirement
 from stackplan.model.same import Same
 
 Markers: TypeAlias = tuple[tuple[str, str], ...]

@@ -3,14 +3,8 @@
 import pytest
 
 from stackplan.model.matcher import Matcher
-from stackplan.model.pep440 import (
-    InvalidRequirement,
-    InvalidSpecifier,
-    InvalidVersion,
-    Requirement,
-    SpecifierSet,
-    Version,
-)
+from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
+from stackplan.model.pep508 import InvalidRequirement, Requirement
 
 NINES = "9" * 5000
 

@@ -10,7 +10,7 @@ from stackplan.language.lint._own_address import is_own
 from stackplan.model.arguments import Arguments
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
-from stackplan.model.pep440 import InvalidRequirement, InvalidVersion, SpecifierSet, Version, requirement
+from stackplan.model.pep440 import InvalidVersion, SpecifierSet, Version
 
 TORCH_FAMILY = frozenset({"torch", "torchvision", "torchaudio"})
 LABELLED = TORCH_FAMILY | {
@@ -23,6 +23,11 @@ COMPILED = LABELLED - TORCH_FAMILY | {"flashinfer-python", "sglang", "bitsandbyt
 _TAG = re.compile(r"/(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?=/|$)")
 _LABEL = re.compile(r"^(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)")
 _WHEEL_PARTS = 5
+_PLAIN = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+    r"(?:==(?P<pin>[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?:\+[A-Za-z0-9]{1,99}(?:\.[A-Za-z0-9]{1,99}){0,9})?))?"
+)
+"""What nearly every requirement looks like. What it may be besides takes a grammar, and a while to import that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,16 @@ def parsed(text: str) -> Parsed | None:
         return None
     if text.startswith(("/", ".", "~", "http:", "https:", "file:")) or (text.endswith(".whl") and " @ " not in text):
         return _of_wheel(text, text)
+    if (plain := _PLAIN.fullmatch(text)) is not None:
+        pin = plain["pin"]
+        specifier = SpecifierSet(f"=={pin}" if pin else "")
+        return Parsed(canonicalize_name(plain["name"]), specifier, pin, _local(pin), None)
+    return _by_grammar(text)
+
+
+def _by_grammar(text: str) -> Parsed | None:
+    from stackplan.model.pep508 import InvalidRequirement, requirement  # noqa: PLC0415 - see _PLAIN
+
     try:
         found = requirement(text)
     except InvalidRequirement:
@@ -110,7 +125,7 @@ def _of_wheel(text: str, url: str, name: str | None = None) -> Parsed | None:
 
 
 def _local(pin: str | None) -> str | None:
-    if pin is None:
+    if pin is None or "+" not in pin:
         return None
     try:
         return Version(pin).local
