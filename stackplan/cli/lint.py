@@ -10,8 +10,8 @@ from stackplan.cli.beside import beside
 from stackplan.cli.diagnoses import some
 from stackplan.cli.output import form_option, result, say, wants_colour
 from stackplan.cli.places import find_playbook
-from stackplan.language import source
 from stackplan.language import playbook as playbooks
+from stackplan.language import source
 from stackplan.language.alone import render_alone
 from stackplan.language.template import as_written
 from stackplan.language.uncollected import uncollected
