@@ -38,7 +38,9 @@ _THEIRS = re.compile(r"^>{7} ", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Line ends are LF or CR LF: what else YAML 1.1 takes for one (CR alone, NEL, LS, PS) would shift all later positions.
 _READABLE = "\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_UNREADABLE = re.compile(f"[^{_READABLE}]|\r(?!\n)")
+_UNREADABLE = f"[^{_READABLE}]|\r(?!\n)"
+_UNREADABLE_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+"""The same of a text that is ASCII alone: the set of all readable characters takes a while to compile."""
 _SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
 _TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
 _COLLECTION_TAGS = {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
@@ -157,7 +159,7 @@ def decode(data: bytes, named: str) -> str:
     if text.startswith(_LFS_POINTER):
         summary = f"`{named}` is a pointer of Git LFS, in the place of the file"
         raise Invalid([Diagnosis(summary=summary, remedy="fetch it with `git lfs pull`, or take it out of LFS")])
-    if match := _UNREADABLE.search(text):
+    if match := _UNREADABLE_ASCII.search(text) if text.isascii() else re.search(_UNREADABLE, text):
         summary = "a control character stands here"
         observed = f"U+{ord(match[0]):04X}"
         remedy = 'remove it, or write it as an escape in double quotes, such as "\\x1b"'
