@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Mapping
+from typing import ClassVar
 
 from stackplan.actions._service_failures import explain_service_failure
 from stackplan.actions._target import told
@@ -49,6 +50,8 @@ class Service(ActionKind):
     the GPUs away from running containers: where it is due, the action does not start and says so. Enabling and
     disabling renew it, as `systemctl enable` always does.
     """
+
+    starts_services: ClassVar[bool] = True
 
     arguments: Arguments
     name: str

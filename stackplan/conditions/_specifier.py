@@ -37,7 +37,7 @@ def read_specifier(arguments: Arguments, key: str) -> Specifier | None:
     return arguments.converted(key, specifier, "a version specifier such as >=2.11.0.dev0")
 
 
-def version_verdict(text: str, wanted: Specifier, version: str, evidence: str) -> Verdict:
+def version_verdict(text: str, wanted: Specifier, version: str, evidence: str | None) -> Verdict:
     """Return the verdict on `version` against a specifier; unknown when it is no version by PEP 440."""
     admitted = wanted.admits(version)
     if admitted is None:

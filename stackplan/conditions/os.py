@@ -108,7 +108,8 @@ def _versioned(what: str, wanted: Specifier, value: Plain) -> Verdict:
     number = None if value is None else re.match(r"\d+(\.\d+)*", str(value))
     if number is None:
         return unknown(text, why=f"the node states no {what}", expected=wanted.text)
-    return version_verdict(text, wanted, number.group(), str(value))
+    told = str(value)
+    return version_verdict(text, wanted, number.group(), told if told != number.group() else None)
 
 
 def _memory(wanted: int, value: Plain) -> Verdict:

@@ -51,8 +51,7 @@ class Service(ConditionKind):
         return cls(name=name, active=True if active is None and enabled is None else active, enabled=enabled)
 
     def describe(self) -> str:
-        stated = (_word(self.active, "active"), _word(self.enabled, "enabled"))
-        return f"service {self.name} {' and '.join(part for part in stated if part)}"
+        return f"service {self.name} {self._wanted}"
 
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)
@@ -61,6 +60,8 @@ class Service(ConditionKind):
         told = mapping(facts[self._query])
         if told is None:
             return unanswered(self.describe(), facts[self._query])
+        if told["load"] == "not-found" and self.active is not False and self.enabled is not False:
+            return not_held(self.describe(), expected=self._wanted, observed=activity(told))
         parts = []
         if self.active is not None:
             parts.append(self._activity(told, active=self.active))
@@ -70,6 +71,11 @@ class Service(ConditionKind):
 
     def state(self, facts: Facts) -> State:
         return unit_state(mapping(facts[self._query]), self.name)
+
+    @property
+    def _wanted(self) -> str:
+        stated = (_word(self.active, "active"), _word(self.enabled, "enabled"))
+        return " and ".join(part for part in stated if part)
 
     @property
     def _query(self) -> Query:

@@ -34,7 +34,7 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job
 from stackplan.model.kind import CannotAct, Evidence, Prediction
 from stackplan.model.outcome import Phase, Reason, StepOutcome
-from stackplan.model.report import ActionReport, StepReport
+from stackplan.model.report import NOT_REACHED_FOR, ActionReport, StepReport
 from stackplan.model.verdict import Status
 
 _NAMED = 3
@@ -136,7 +136,7 @@ class Turn:
         why = f"`{failing}` would fail before it"
         post = tuple(left_open(proof, why) for proof in self.outlook.prove(self.step.post))
         pre = tuple(left_open(proof, why) for proof in self.outlook.prove(self.step.pre))
-        report = self._report(StepOutcome.UNKNOWN, post, pre=pre, message=f"not reached: {why}")
+        report = self._report(StepOutcome.UNKNOWN, post, pre=pre, message=f"{NOT_REACHED_FOR}{why}")
         return Forecast(report, self.standing)
 
     def overcast(self, *, acts: bool) -> Forecast:

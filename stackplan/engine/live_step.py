@@ -193,7 +193,7 @@ class LiveStep:
 
     def _left_behind(self, ending: Ending | None) -> tuple[Diagnosis, ...]:
         """Return the note on what an action that ended has left running on the node."""
-        if not isinstance(ending, Exited) or not ending.left:
+        if not isinstance(ending, Exited) or not ending.left or self.step.action.starts_services:
             return ()
         return (
             Diagnosis(

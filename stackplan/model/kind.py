@@ -109,9 +109,11 @@ class ActionKind(ABC):
     """A kind of action: its arguments, what it asks before and after, and the job that it gives the node; pure.
 
     `predicts` False: its effects are not declared (a script), so a plan can only say that it would run.
+    `starts_services` True: what it leaves running is what it is for, and is no note of its step.
     """
 
     predicts: ClassVar[bool] = True
+    starts_services: ClassVar[bool] = False
     schema: ClassVar[Mapping[str, object] | None] = None
 
     @classmethod

@@ -65,6 +65,10 @@ class Broken:
     conditions: tuple[ConditionReport, ...]
 
 
+NOT_REACHED_FOR = "not reached: "
+"""How the message of a planned step begins that an earlier one is foretold to stop; its outcome is `unknown`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
     """`predicted` is what the plan expects of the action, None where it cannot tell; `details` are lines of it for
@@ -86,6 +90,12 @@ class StepReport:
     diagnoses: tuple[Diagnosis, ...] = ()
     broke: Broken | None = None
     message: str | None = None
+
+    @property
+    def unreached(self) -> bool:
+        """Whether an earlier step stopped the node, or is foretold to."""
+        foretold = self.outcome is StepOutcome.UNKNOWN and (self.message or "").startswith(NOT_REACHED_FOR)
+        return foretold or self.outcome is StepOutcome.NOT_REACHED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Conditions, diagnoses, changes and commands as indented lines under a step or a node; pure."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich.cells import cell_len
 
@@ -142,7 +143,17 @@ def diagnosis_lines(diagnosis: Diagnosis, width: int, paint: Paint) -> list[str]
     lead = f"{INDENT}{padded(code, 5)}  "
     lines = hanging(lead, safe(diagnosis.summary), width)
     lines[0] = lines[0].replace(code, paint(Style.STRONG, code), 1)
-    margin = " " * cell_len(lead)
+    return lines + _beside(diagnosis, " " * cell_len(lead), width)
+
+
+def added_lines(diagnosis: Diagnosis, width: int) -> list[str]:
+    """Return what a finding says beyond its summary, which stands elsewhere already; none where that is nothing."""
+    lines = _beside(replace(diagnosis, remedy_at=diagnosis.remedy_at if diagnosis.remedy else None), INDENT, width)
+    return ["", *lines] if lines else []
+
+
+def _beside(diagnosis: Diagnosis, margin: str, width: int) -> list[str]:
+    lines: list[str] = []
     if diagnosis.expected is not None:
         lines += hanging(f"{margin}expected  ", safe(diagnosis.expected), width)
     if diagnosis.observed is not None:

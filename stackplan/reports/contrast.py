@@ -45,7 +45,7 @@ def _of_steps(nodes: tuple[NodeReport, ...]) -> Iterator[Contrast]:
     for node in nodes:
         for step in node.steps:
             # That a step is not reached says nothing of its own: an earlier one is told.
-            if step.outcome is not StepOutcome.NOT_REACHED:
+            if not step.unreached:
                 found.setdefault(step.id, {})[node.node] = step
     for name, steps in found.items():
         # Of values that as many nodes have, the one that fails comes first.

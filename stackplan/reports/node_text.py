@@ -14,6 +14,7 @@ from stackplan.model.same import Same
 from stackplan.model.verdict import Status
 from stackplan.reports.condition_text import (
     INDENT,
+    added_lines,
     broken_in_brief,
     change_lines,
     command_lines,
@@ -30,6 +31,7 @@ from stackplan.reports.wording import (
     MARKS,
     NODE_STYLES,
     NOT_PROVEN,
+    STATUS_MARKS,
     authored,
     doubtful,
     node_end,
@@ -51,6 +53,10 @@ WORDED_FIRST = frozenset(
 )
 """Ends that no step tells: the line with the node's name says them."""
 NAMES = 6
+HELD = 3
+"""Postconditions that hold all along are named up to so many; of more a count is told."""
+WOULD_BE = "no step would be reached; below is what the steps would do if these preconditions held"
+AGAIN = "for the same reason"
 
 
 def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
@@ -84,7 +90,10 @@ def _preconditions(node: NodeReport, width: int, paint: Paint) -> list[str]:
         return [*lines, *(line for it in unmet for line in in_brief(it, width, paint))]
     how = f"are {NOT_PROVEN}" if doubtful(unmet) else "do not hold"
     lines = _marked("✘", Style.BAD, f"preconditions of the playbook {how}; nothing was touched", width, paint)
-    return [*lines, *conditions_in_detail(unmet, width, paint), ""]
+    lines += [*conditions_in_detail(unmet, width, paint), ""]
+    if any(step.outcome in PLANNED for step in node.steps):
+        lines += _marked("·", Style.FAINT, WOULD_BE, width, paint)
+    return lines
 
 
 def names_text(names: tuple[str, ...]) -> str:
@@ -190,9 +199,7 @@ def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
     if step.broke is not None:
         lines += ["", f"{INDENT}of step {safe(step.broke.step)}:"]
         lines += conditions_in_detail(step.broke.conditions, width, paint)[1:]
-    for diagnosis in step.diagnoses:
-        lines += ["", *diagnosis_lines(diagnosis, width, paint)]
-    return lines
+    return lines + _findings(step, width, paint)
 
 
 def _planned(step: StepReport, width: int, paint: Paint) -> list[str]:
@@ -201,16 +208,47 @@ def _planned(step: StepReport, width: int, paint: Paint) -> list[str]:
     if step.predicted and not tells_changes(step):
         lines += change_lines(step.predicted)
     lines += detail_lines(step.details, width, paint)
-    for condition in step.conditions:
-        # Where nothing of the step is foretold, its own line says so.
-        told = condition if step.predicted is not None else replace(condition, predicted=None)
-        lines += in_brief(told, width, paint)
+    lines += _outlooks(step, width, paint)
     if step.broke is not None:
         lines.append(f"{INDENT}of step {safe(step.broke.step)}:")
         for condition in step.broke.conditions:
             lines += broken_in_brief(condition, width, paint)
+    return lines + _findings(step, width, paint)
+
+
+def _outlooks(step: StepReport, width: int, paint: Paint) -> list[str]:
+    """Return how a planned step's conditions stand and will stand; of its postconditions that hold all along, the last.
+
+    A reason that was told once is not told again, and of many that hold a count says enough.
+    """
+    # Where nothing of the step is foretold, its own line says so.
+    foretold = step.predicted is not None
+    conditions = [it if foretold else replace(it, predicted=None) for it in step.conditions]
+    quiet = [it for it in conditions if it.phase is not Phase.PRE and _holds_all_along(it)]
+    lines: list[str] = []
+    told = step.message or ""
+    for condition in (*(it for it in conditions if it not in quiet), *(quiet if len(quiet) <= HELD else ())):
+        again = condition.why is not None and condition.why in told
+        lines += in_brief(replace(condition, why=AGAIN) if again else condition, width, paint)
+        told = f"{told}\n{condition.why or ''}"
+    if len(quiet) > HELD:
+        mark, style = STATUS_MARKS[Status.HELD]
+        lines.append(f"{INDENT}{paint(style, mark)} {len(quiet)} more conditions hold now")
+    return lines
+
+
+def _holds_all_along(condition: ConditionReport) -> bool:
+    return condition.status is Status.HELD and condition.predicted in (None, Status.HELD)
+
+
+def _findings(step: StepReport, width: int, paint: Paint) -> list[str]:
+    """Return the findings of a step; of one in the words of the step's own line only what it adds."""
+    lines: list[str] = []
     for diagnosis in step.diagnoses:
-        lines += ["", *diagnosis_lines(diagnosis, width, paint)]
+        if diagnosis.code is None and diagnosis.summary == step.message:
+            lines += added_lines(diagnosis, width)
+        else:
+            lines += ["", *diagnosis_lines(diagnosis, width, paint)]
     return lines
 
 

@@ -5,9 +5,10 @@ nodes tells all the same what would be done.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from stackplan.model.outcome import NodeOutcome, StepOutcome
+from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports import node_text, plan_text
@@ -151,11 +152,8 @@ def _done_words(report: Report) -> str:
         return (
             f"Nothing to do: {counted(counts[StepOutcome.SATISFIED], 'step')} found satisfied on {nodes}, nothing ran."
         )
-    said = ", ".join(
-        f"{counts[outcome]} {outcome.value}"
-        for outcome in (StepOutcome.CHANGED, StepOutcome.SATISFIED, StepOutcome.SKIPPED)
-        if counts[outcome]
-    )
+    ends = (StepOutcome.CHANGED, StepOutcome.SATISFIED, StepOutcome.SKIPPED)
+    said = _step_counts([(counts[outcome], outcome.value) for outcome in ends])
     return f"Done and proven on {nodes}: {said}."
 
 
@@ -177,7 +175,9 @@ def _ends(nodes: tuple[NodeReport, ...], command: str) -> dict[str, int]:
 
 
 def _plan_words(report: Report) -> str:
-    counts = Counter(step.outcome for step in _steps(report))
+    refused = [node for node in report.nodes if node.reason is Reason.PRECONDITION and node.stopped_at is None]
+    steps = [step for node in report.nodes if node not in refused for step in node.steps]
+    counts = Counter(step.outcome for step in steps if not step.unreached)
     nodes = counted(len(report.nodes), "node")
     unreached = [f"{_of(count, len(report.nodes))} {word}" for word, count in _unplanned(report).items()]
     wanted = (
@@ -188,14 +188,25 @@ def _plan_words(report: Report) -> str:
         (StepOutcome.SATISFIED, "satisfied"),
         (StepOutcome.SKIPPED, "skipped"),
     )
-    said = ", ".join(f"{counts[outcome]} {word}" for outcome, word in wanted if counts[outcome])
+    reached = [(counts[outcome], word) for outcome, word in wanted]
+    said = _step_counts([*reached[:3], (sum(step.unreached for step in steps), "not reached"), *reached[3:]])
     if report.outcome is NodeOutcome.OK:
         if counts[StepOutcome.SKIPPED] == counts.total():
             return f"Nothing to do: every step is skipped on {nodes}."
         return f"Nothing to do on {nodes}: {said}."
-    sentences = [f"Plan for {nodes}: {said}."] if said else []
+    refusal = f"{_of(len(refused), len(report.nodes))} would stop at the playbook's preconditions, before any step"
+    planned = "; ".join([*([said] if said else []), *([refusal] if refused else [])])
+    sentences = [f"Plan for {nodes}: {planned}."] if planned else []
     sentences += [f"{'; '.join(unreached)}."] if unreached else []
     return " ".join([*sentences, "Nothing was changed."])
+
+
+def _step_counts(told: Sequence[tuple[int, str]]) -> str:
+    """Return how many steps come to what, the first count with its noun: `2 steps to change, 1 satisfied`."""
+    first, *rest = [(count, word) for count, word in told if count] or [(0, "")]
+    if not first[0]:
+        return ""
+    return ", ".join([f"{counted(first[0], 'step')} {first[1]}", *(f"{count} {word}" for count, word in rest)])
 
 
 def _unplanned(report: Report) -> dict[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from stackplan.model.change import Change
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.quantity import duration_text
-from stackplan.model.report import ConditionReport, NodeReport, StepReport
+from stackplan.model.report import NOT_REACHED_FOR, ConditionReport, NodeReport, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.count import counted
 from stackplan.reports.paint import Style
@@ -78,11 +78,15 @@ def _is_unproven(step: StepReport) -> bool:
 
 def step_mark(step: StepReport) -> tuple[str, Style]:
     """Return the sign for how a step ended, and its style."""
+    if step.unreached:
+        return MARKS[StepOutcome.NOT_REACHED]
     return STATUS_MARKS[Status.UNKNOWN] if _is_unproven(step) else MARKS[step.outcome]
 
 
 def outcome_word(step: StepReport) -> str:
     """Return the word for a step's outcome."""
+    if step.unreached:
+        return "not reached"
     return NOT_PROVEN if _is_unproven(step) else step.outcome.value.replace("-", " ")
 
 
@@ -96,7 +100,8 @@ def step_word(step: StepReport) -> str:
 def step_sentence(step: StepReport, *, timed: bool = True) -> str:
     """Return one line on why a step ended as it did; empty when the word says it all. `timed`: and how long it took."""
     took = "" if step.duration_s is None or not timed else f"({duration_text(step.duration_s)})"
-    sentence = safe(step.message) if step.message and not _worded_here(step) else _sentence(step)
+    said = (step.message or "").removeprefix(NOT_REACHED_FOR if step.unreached else "")
+    sentence = safe(said) if said and not _worded_here(step) else _sentence(step)
     return " ".join(part for part in (sentence, took) if part)
 
 

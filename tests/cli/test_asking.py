@@ -105,7 +105,7 @@ def test_yes_applies(terminal, environment):
     session.answer("y\n")
     status, out = session.end()
     assert status == 0, session.seen
-    assert "Done and proven on 1 node: 1 changed." in out
+    assert "Done and proven on 1 node: 1 step changed." in out
     assert "\x1b" not in out, "the standard output is no terminal"
     assert (Path(environment["HOME"]) / "motd").exists()
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from stackplan.actions.run import Run
+from stackplan.actions.service import Service
 from stackplan.connection.failure import ConnectionLost, LockBroken, NodeProgramFailed, NodeUnreachable
 from stackplan.model.change import Change
 from stackplan.model.condition import Recheck
@@ -430,6 +432,11 @@ def test_what_an_action_leaves_running_is_a_note_of_its_step(stage):
     (note,) = found.diagnoses
     assert (note.severity, note.summary) == (Severity.NOTE, "the action ended and left running: sleep (7), sh (9)")
     assert found.outcome is StepOutcome.CHANGED
+
+
+def test_what_a_service_is_started_for_is_no_note():
+    assert Service.starts_services
+    assert not Run.starts_services
 
 
 def test_a_connection_that_is_cut_for_good_after_the_action_leaves_it_unproven(stage):

@@ -37,7 +37,18 @@ def test_what_is_satisfied_does_not_run():
 
 def test_nothing_is_said_where_no_step_would_fail():
     assert shown(node("gpu-01", BEFORE, replace(FAILS, outcome=StepOutcome.WOULD_RUN))) == ""
-    assert shown(node("gpu-01", outcome=NodeOutcome.FAILED, reason=Reason.PRECONDITION)) == ""
+    assert shown(node("gpu-01", outcome=NodeOutcome.UNREACHABLE, message="no way to it")) == ""
+
+
+def test_preconditions_of_the_playbook_that_do_not_hold_are_told_ahead_of_any_step():
+    nodes = [
+        replace(planned(BEFORE, FAILS, name=name), reason=Reason.PRECONDITION, stopped_at=None, message="no room")
+        for name in ("gpu-01", "gpu-02")
+    ]
+    told = shown(*nodes)
+    assert "the playbook's preconditions would stop gpu-01, gpu-02 before any step: no room." in " ".join(told.split())
+    assert "What would run before it" not in told
+    assert "`torch` would fail" not in told
 
 
 def test_very_many_ways_to_fail_are_counted():

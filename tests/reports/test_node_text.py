@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport, NodeReport, StepReport
 from stackplan.model.verdict import Status
@@ -40,6 +41,52 @@ def test_preconditions_of_a_node_with_nothing_to_do_are_told_in_brief():
     assert "as they stand now" in text
     assert "now nothing, has to be a file" in text
     assert "nothing was touched" not in text
+
+
+PLANNED = StepReport(id="s", outcome=StepOutcome.WOULD_FAIL, reason=Reason.PRECONDITION, message="no scontrol here")
+UNKNOWN = replace(CONDITION, status=Status.UNKNOWN, observed=None, why="no scontrol here")
+
+
+def plan_of(*steps, **fields):
+    return shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=steps, **fields))
+
+
+def test_a_reason_is_told_once_in_a_planned_step():
+    found = Diagnosis(summary="no scontrol here", remedy="Install it.")
+    text = plan_of(replace(PLANNED, conditions=(UNKNOWN, UNKNOWN), diagnoses=(found,)))
+    assert text.count("no scontrol here") == 1
+    assert text.count("unknown: for the same reason") == 2
+    assert text.endswith("\n\n      Install it.")
+    other = replace(UNKNOWN, why="no answer")
+    text = plan_of(replace(PLANNED, conditions=(UNKNOWN, other, other), diagnoses=(replace(found, code="SP201"),)))
+    assert text.count("unknown: no answer") == 1
+    assert "SP201  no scontrol here" in text
+
+
+def test_postconditions_that_hold_all_along_come_last_and_of_many_a_count():
+    quiet = replace(CONDITION, status=Status.HELD)
+    guard = replace(quiet, phase=Phase.PRE, text="nothing runs")
+    text = plan_of(replace(PLANNED, conditions=(guard, *[quiet] * 3, CONDITION)))
+    lines = [line.strip() for line in text.splitlines()[2:]]
+    assert [line[0] for line in lines] == ["✔", "?", "✔", "✔", "✔"]
+    assert lines[0].startswith("✔ nothing runs")
+    text = plan_of(replace(PLANNED, conditions=(guard, *[quiet] * 4, CONDITION)))
+    assert text.endswith("✔ 4 more conditions hold now")
+    assert text.count("~/x is a file") == 1
+
+
+def test_a_step_behind_one_that_would_fail_is_called_not_reached():
+    step = StepReport(id="s", outcome=StepOutcome.UNKNOWN, message="not reached: `a` would fail before it")
+    assert "  · s   not reached   `a` would fail before it" in plan_of(step)
+    assert "  ? s   unknown   as it were" in plan_of(replace(step, message="as it were"))
+
+
+def test_what_steps_would_do_behind_preconditions_that_do_not_hold_is_said_to_be_no_promise():
+    steps = (replace(PLANNED, outcome=StepOutcome.WOULD_CHANGE),)
+    pre = replace(CONDITION, phase=Phase.PRE)
+    assert node_text.WOULD_BE in plan_of(*steps, reason=Reason.PRECONDITION, preconditions=(pre,))
+    stopped = tuple(replace(it, outcome=StepOutcome.NOT_REACHED) for it in steps)
+    assert node_text.WOULD_BE not in plan_of(*stopped, reason=Reason.PRECONDITION, preconditions=(pre,))
 
 
 NOTHING = "exited 0 and changed nothing"

@@ -12,6 +12,7 @@ from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport, NodeReport, PlaybookIdentity, Report, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports import text
+from tests.reports.conftest import NO_OP, TOOLKIT, node, report
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -177,3 +178,17 @@ def test_what_a_reviewer_needs_is_not_cut_and_what_is_cut_says_where_the_whole_i
     assert "(700 characters)" in shown(700)
     assert "`--format json` has the whole of what ends in … with its number of characters." in shown(700)
     assert "`stackplan show R --format json` has the whole" in shown(700, run="R")
+
+
+def test_a_plan_counts_steps_with_their_noun_and_nodes_that_preconditions_stop():
+    planned = node("a", replace(TOOLKIT, outcome=StepOutcome.WOULD_CHANGE), NO_OP, outcome=NodeOutcome.PENDING)
+    refused = replace(planned, node="b", outcome=NodeOutcome.FAILED, reason=Reason.PRECONDITION)
+    found = replace(NO_OP, outcome=StepOutcome.UNKNOWN, message="not reached: `a` would fail before it")
+    unreached = node("c", found, outcome=NodeOutcome.FAILED, stopped_at="a")
+    assert text.closing(report(planned, refused, unreached, command="plan", outcome=NodeOutcome.FAILED)) == (
+        "Plan for 3 nodes: 1 step to change, 1 not reached; 1 of 3 nodes would stop at the playbook's preconditions, "
+        "before any step. Nothing was changed."
+    )
+    assert text.closing(report(refused, command="plan", outcome=NodeOutcome.FAILED)).startswith(
+        "Plan for 1 node: 1 of 1 node would stop at the playbook's preconditions"
+    )
