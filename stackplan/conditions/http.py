@@ -31,8 +31,10 @@ class Http(ConditionKind):
     (RFC 6901: `/models/0/id`; the empty pointer is the whole document) to matchers; of a number, every spelling equals
     it (1, 1.0, 1e0). A refused connection, a name that
     does not exist, a certificate that is not trusted and no whole answer in time are facts: the condition does not
-    hold. Unknown is what says nothing of the server: a resolver that does not answer, a body over 5 MB, JSON that is
-    nested too deeply. A user and password in the address are sent, and shown nowhere.
+    hold. Nor does it where the answer is cut off, or leaves open where it ends (a Content-Length that is no number).
+    Unknown is what says nothing of the server: a resolver that does not answer, a body over 5 MB, a body that is
+    compressed otherwise than by gzip or deflate, JSON that is nested too deeply. A user and password in the address are
+    sent, and shown nowhere.
     """
 
     recheck: ClassVar[Recheck] = Recheck.FINAL

@@ -7,7 +7,8 @@ time.
 `leads_to` is where a redirect leads; it is not followed. `body` is the text when it was asked for. `values` are what
 the JSON pointers (RFC 6901) lead to, as text, by pointer; a pointer that leads nowhere is missing. `numbers` are the
 pointers among them that lead to a number; a text that looks like one is none. `body_fault` says that the body is larger
-than what is read of it, or its JSON nested too deeply; `json_fault` that it is no JSON.
+than what is read of it, encoded in a way that is not read, or its JSON nested too deeply; `json_fault` that it is no
+JSON.
 
 Proxies of the node's environment are not used: the node itself is what asks. Certificates are checked against the
 node's own. A resolver that does not answer, or a shortage of the node's own, is no answer at all: ProbeFailed.
@@ -20,6 +21,7 @@ import contextlib
 import errno
 import http.client
 import json
+import re
 import socket
 import ssl
 import threading
@@ -27,9 +29,11 @@ import urllib.parse
 from typing import Any, Iterator
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
+from stackplan.node.queries._http_answer import FinalResponse, Malformed, Undecodable, decoded
 
 BODY_LIMIT = 5_000_000
 _TOO_DEEP = "the body's JSON is nested too deeply to be read"
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EPERM)
 
 
@@ -41,13 +45,16 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     try:
         with _response(str(arguments["url"]), limit_s) as response:
             # Read also where nobody asks for the body: an answer that breaks off is none.
-            raw = response.read(BODY_LIMIT + 1)
-            if response.length and len(raw) <= BODY_LIMIT:
-                raise http.client.IncompleteRead(b"", response.length)
+            raw = response.body(BODY_LIMIT)
+            encodings = response.encodings()
             told.update(status=response.status, reason=response.reason or None)
             told["leads_to"] = response.getheader("Location") if 300 <= response.status < 400 else None
     except (OSError, http.client.HTTPException, ValueError) as error:
         return {**told, "status": None, "reason": None, "failure": why(error, limit_s)}
+    try:
+        raw = decoded(raw, encodings, BODY_LIMIT) if len(raw) <= BODY_LIMIT else raw
+    except Undecodable as error:
+        return {**told, "body_fault": str(error)}
     if len(raw) > BODY_LIMIT:
         return {**told, "body_fault": f"the body is larger than {BODY_LIMIT // 1_000_000} MB"}
     if arguments.get("body"):
@@ -58,7 +65,7 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
 
 
 @contextlib.contextmanager
-def _response(url: str, limit_s: float) -> Iterator[http.client.HTTPResponse]:
+def _response(url: str, limit_s: float) -> Iterator[FinalResponse]:
     """Yield the open response to a GET of `url`; all of it together may take `limit_s`."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -69,6 +76,7 @@ def _response(url: str, limit_s: float) -> Iterator[http.client.HTTPResponse]:
         connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=limit_s, context=trust)
     else:
         connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=limit_s)
+    connection.response_class = FinalResponse
     headers = {"User-Agent": "stackplan", "Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
     user = parts.netloc.rpartition("@")[0]
     if user:
@@ -86,7 +94,11 @@ def _response(url: str, limit_s: float) -> Iterator[http.client.HTTPResponse]:
         cut.socket = connection.sock
         timer.start()
         connection.request("GET", urllib.parse.quote(target, safe="/?&=%:@!$'()*+,;~-._"), headers=headers)
-        yield connection.getresponse()
+        response = connection.getresponse()
+        assert isinstance(response, FinalResponse)
+        # It has the socket now, and keeps it open as long as it lives itself.
+        with contextlib.closing(response):
+            yield response
     except (OSError, http.client.HTTPException, ValueError) as error:
         if cut.made:
             raise socket.timeout from error
@@ -131,9 +143,18 @@ def why(error: Exception, limit_s: float) -> str:
             return "the node knows no such name"
         raise ProbeFailed(f"the name could not be looked up: {error.strerror}") from error
     if isinstance(error, http.client.HTTPException):
-        foreign = f"what answers does not speak HTTP: {type(error).__name__} {error}".strip()
-        return "the answer breaks off before its end" if isinstance(error, http.client.IncompleteRead) else foreign
+        return _why_no_http(error)
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def _why_no_http(error: http.client.HTTPException) -> str:
+    if isinstance(error, Malformed):
+        return str(error)
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "the connection is closed without an answer"
+    if isinstance(error, http.client.IncompleteRead):
+        return "the answer breaks off before its end"
+    return f"what answers does not speak HTTP: {type(error).__name__} {error}".strip()[:200]
 
 
 def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:
@@ -172,7 +193,7 @@ def resolve(document: Any, pointer: str) -> Any:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdigit() and str(int(key)) == key and int(key) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
             value = value[int(key)]
         else:
             return _NOTHING

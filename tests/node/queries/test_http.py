@@ -27,7 +27,6 @@ PAGES = {
 BROKEN = {
     "/short": b"Content-Length: 100\r\n\r\nok",
     "/chunk": b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
-    "/no-chunk": b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhel",
 }
 
 
