@@ -1,6 +1,6 @@
 """Removing the stale kernel caches of a user."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from stackplan.actions._foretold import left_open, reach
@@ -18,15 +18,22 @@ from stackplan.model.kernel_caches import KernelCache, amount, cache_state, clea
 from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.location import Location
 
+MOST_NAMED = 20
+_LINES = 54
+"""What a report shows of details is no more than some sixty lines, and each cache is to have its part."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearCaches(ActionKind):
     """Removes the compiled kernels that do not go with an environment any more, and says how many files and bytes.
 
     What is stale is what the condition `no_stale_caches` calls so, which is then checked without being written down.
-    Only what holds the kernels of one of the known tools is removed, whole; links are never followed. An entry that
-    holds anything but the tool's own files is left, and told, also in the plan. The folders are those that
-    the user's own environment leads to; the step's `env` moves none of them. Where the kernels are another user's, the
+    Only what holds the kernels of one of the known tools is removed, whole, and only as long as it is what was judged.
+    A plan names what would go, the largest first, by path, size and age. An entry that holds anything but the tool's
+    own files is left, and told, also in the plan: the tool's are known by their names and, where people use such names
+    too, by what is in them. A link of the user's own that leads to a cache is followed (`~/.cache` on another disk),
+    and so is one of root's; inside a cache no link is. The folders are those that the user's own environment leads to;
+    the step's `env` moves none of them. Where the kernels are another user's, the
     action has to run as that user (`user` of the step), or as root.
     """
 
@@ -88,7 +95,8 @@ class ClearCaches(ActionKind):
         if about["complete"] is not True:
             return Unknown("there are more kernels than were counted")
         query = self._query.asked_by(facts.user)
-        folders = [cache.path for cache in kernel_caches(about) if cache.stale_entries]
+        stale = [cache for cache in kernel_caches(about) if cache.stale_entries]
+        folders = _folders(stale)
         answers: dict[Query, Answer] = left_open(facts, *folders, why="kernels are removed there")
         answers |= {
             it: Known(cleared(told(other)))
@@ -96,13 +104,16 @@ class ClearCaches(ActionKind):
             if isinstance(other, Known) and _same(it, query, facts)
         }
         after = facts.foreseen(answers)
-        return Prediction(changes=differences(self.state(facts), self.state(after)), answers=answers)
+        changes = differences(self.state(facts), self.state(after))
+        most = min(MOST_NAMED, _LINES // max(1, len(stale)))
+        details = tuple(line for cache in stale for line in _named(cache, most))
+        return Prediction(changes=changes, answers=answers, details=details)
 
     def reach(self, facts: Facts) -> frozenset[Query] | None:
         about = told(facts[self._query])
         if not about:
             return None
-        folders = [cache.path for cache in kernel_caches(about)]
+        folders = _folders(kernel_caches(about))
         return reach(facts, *folders)
 
     def implied(self) -> tuple[Condition, ...]:
@@ -119,16 +130,29 @@ class ClearCaches(ActionKind):
             return ()
         holders = about.get("holders")
         rows = [row for row in holders if isinstance(row, dict)] if isinstance(holders, list) else []
-        mixed = [it for it in kernel_caches(about) if it.mixed_entries]
-        return (*map(self._left, mixed), *map(self._note, rows))
+        caches = kernel_caches(about)
+        mixed = [it for it in caches if it.mixed_entries]
+        blind = [it for it in caches if it.blind_folders]
+        return (*map(self._left, mixed), *map(self._unseen, blind), *map(self._note, rows))
 
     def _left(self, cache: KernelCache) -> Diagnosis:
+        verb = "is" if cache.stray_count == 1 else "are"
         return Diagnosis(
             summary=f"{counted(cache.mixed_entries, 'folder')} of old kernels in {cache.path} would be left: "
-            f"{cache.stray} is not {cache.tool}'s",
+            f"{_listing(cache.strays, cache.stray_count)} {verb} not {cache.tool}'s",
             severity=Severity.NOTE,
             at=self.arguments.at,
             remedy="Move elsewhere what is not the tool's, or remove the folder by hand.",
+        )
+
+    def _unseen(self, cache: KernelCache) -> Diagnosis:
+        verb = "stays" if cache.blind_folders == 1 else "stay"
+        return Diagnosis(
+            summary=f"{counted(cache.blind_folders, 'folder')} in {cache.path} cannot be looked into and {verb}: "
+            f"{_listing(cache.blind, cache.blind_folders)}",
+            severity=Severity.NOTE,
+            at=self.arguments.at,
+            remedy="Give the user the right to read it, or remove it by hand.",
         )
 
     def _note(self, row: dict[str, Plain]) -> Diagnosis:
@@ -142,6 +166,25 @@ class ClearCaches(ActionKind):
     @property
     def _query(self) -> Query:
         return Query("kernel_caches", {**self.asked, "holders": True}, self.user)
+
+
+def _folders(caches: Iterable[KernelCache]) -> tuple[str, ...]:
+    """Return the folders of caches by both their names: as they are asked about, and where links end."""
+    return tuple(dict.fromkeys(name for cache in caches for name in (cache.path, cache.place)))
+
+
+def _named(cache: KernelCache, most: int) -> Iterator[str]:
+    """Yield a line for each entry that would be removed, of very many for the largest, and how many more there are."""
+    shown = cache.stale[:most]
+    yield from (f"- {entry}" for entry in shown)
+    if (more := cache.stale_entries - len(shown)) > 0:
+        yield f"  and {more} more of {cache.tool} in {cache.path}"
+
+
+def _listing(names: tuple[str, ...], count: int) -> str:
+    """Return the first of `count` names for a line of text, and how many more there are."""
+    more = count - len(names)
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
 def _places(told: Mapping[str, Plain]) -> tuple[Value, ...]:

@@ -22,7 +22,9 @@ class NoStaleCaches(ConditionKind):
     environment variables and the tools' defaults put them; what a service's unit sets is not seen, nor a kernel that
     was compiled with an older package after a newer one was installed elsewhere. Of several environments of one user
     each finds the others' kernels stale. A cache of more than 300,000 files is looked at in part and said to be.
-    Where an entry of old kernels holds something that its tool does not write, it is unknown.
+    Links of the user's own, or of root's, lead to a cache; inside one no link is followed, and one of another user's
+    leaves it unknown. It is unknown, too, where an entry of old kernels holds something that its tool does not write,
+    or a folder that cannot be looked into may hold kernels, unless others are stale.
     """
 
     environment: Environment
@@ -68,10 +70,11 @@ class NoStaleCaches(ConditionKind):
 def _of_cache(cache: KernelCache, text: str, *, complete: bool) -> Verdict:
     if cache.fault is not None:
         return unknown(text, why=cache.fault)
-    if not cache.stale_entries and cache.mixed_entries:
-        more = f", and so on in {cache.mixed_entries} folders" if cache.mixed_entries > 1 else ""
-        why = f"old kernels lie beside {cache.stray}, which is not {cache.tool}'s{more}"
-        return unknown(f"no stale kernels of {cache.tool}", why=why, expected="none")
+    if not cache.stale_entries and (cache.mixed_entries or cache.blind_folders):
+        whys = [_mixed(cache)] if cache.mixed_entries else []
+        if cache.blind_folders:
+            whys.append(f"what is in {_first(cache.blind[0], cache.blind_folders)} could not be looked at")
+        return unknown(f"no stale kernels of {cache.tool}", why=listed(whys), expected="none")
     if not cache.stale_entries:
         return held(text)
     stale = amount(cache.stale_entries, cache.stale_size, complete=complete)
@@ -79,8 +82,17 @@ def _of_cache(cache: KernelCache, text: str, *, complete: bool) -> Verdict:
         f"no stale kernels of {cache.tool}",
         expected="none",
         observed=f"{stale} in {cache.path}: {_reasons(cache)}",
-        evidence=cache.example,
+        evidence=cache.stale[0].path if cache.stale else None,
     )
+
+
+def _mixed(cache: KernelCache) -> str:
+    more = f", and so on in {cache.mixed_entries} folders" if cache.mixed_entries > 1 else ""
+    return f"old kernels lie beside {cache.strays[0]}, which is not {cache.tool}'s{more}"
+
+
+def _first(name: str, count: int) -> str:
+    return name if count == 1 else f"{name}, and in {count - 1} more,"
 
 
 def _reasons(cache: KernelCache) -> str:

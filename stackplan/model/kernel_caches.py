@@ -1,6 +1,7 @@
 """The compiled kernels that a user's tools keep, as the query `kernel_caches` answers it (its shape stands there)."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain
@@ -11,13 +12,31 @@ _ONE = {"entries": "entry", "files": "file"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StaleEntry:
+    """A folder of stale kernels; `written` is the time of the oldest file in it. Both are None in older facts."""
+
+    path: str
+    size: int | None = None
+    written: int | None = None
+
+    def __str__(self) -> str:
+        parts = [size_text(self.size)] if self.size is not None else []
+        if self.written is not None:
+            parts.append(f"written {_day(self.written)}")
+        return f"{self.path} ({', '.join(parts)})" if parts else self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KernelCache:
     """One cache. The `stale_` numbers count what does not go with the installed packages; `reasons` say why, by
-    entries. `mixed_entries` would be stale, too, and are not the tool's alone: nothing removes them, `stray` is why.
+    entries, and `stale` are the largest of them. `mixed_entries` would be stale, too, and are not the tool's alone:
+    nothing removes them; `strays` are why, the first of `stray_count`. `blind` are the first of the `blind_folders` in
+    it that could not be looked into, each with the reason. `place` is where it lies when links are followed.
     """
 
     tool: str
     path: str
+    place: str
     exists: bool
     fault: str | None
     entries: int
@@ -27,9 +46,12 @@ class KernelCache:
     stale_files: int
     stale_size: int
     reasons: Mapping[str, int]
-    example: str | None
+    stale: tuple[StaleEntry, ...]
     mixed_entries: int
-    stray: str | None
+    strays: tuple[str, ...]
+    stray_count: int
+    blind: tuple[str, ...]
+    blind_folders: int
 
 
 def kernel_caches(told: Mapping[str, Plain]) -> tuple[KernelCache, ...]:
@@ -65,14 +87,17 @@ def cleared(told: Mapping[str, Plain]) -> dict[str, Plain]:
 def _cleared(row: dict[str, Plain]) -> dict[str, Plain]:
     left = {key: _number(row, key) - _number(row, f"stale_{key}") for key in ("entries", "files", "bytes")}
     none = dict.fromkeys(("stale_entries", "stale_files", "stale_bytes"), 0)
-    return {**row, **left, **none, "reasons": [], "examples": []}
+    return {**row, **left, **none, "reasons": [], "examples": [], "stale": []}
 
 
 def _read(row: dict[str, Plain]) -> KernelCache:
-    examples, strays = row["examples"], row.get("strays")
+    # Facts that were recorded earlier do not tell of all of this.
+    strays = tuple(map(str, _list(row, "strays")))
+    blind = tuple(f"{it['path']}: {it['why']}" for it in _list(row, "blind") if isinstance(it, dict))
     return KernelCache(
         tool=str(row["tool"]),
         path=str(row["path"]),
+        place=str(row.get("real") or row["path"]),
         exists=row["exists"] is True,
         fault=None if row["fault"] is None else str(row["fault"]),
         entries=_number(row, "entries"),
@@ -82,11 +107,40 @@ def _read(row: dict[str, Plain]) -> KernelCache:
         stale_files=_number(row, "stale_files"),
         stale_size=_number(row, "stale_bytes"),
         reasons=_reasons(row["reasons"]),
-        example=str(examples[0]) if isinstance(examples, list) and examples else None,
-        # Facts that were recorded earlier do not tell of them.
+        stale=_stale(row),
         mixed_entries=_number(row, "mixed_entries") if "mixed_entries" in row else 0,
-        stray=str(strays[0]) if isinstance(strays, list) and strays else None,
+        strays=strays,
+        stray_count=_number(row, "stray_count") if "stray_count" in row else len(strays),
+        blind=blind,
+        blind_folders=_number(row, "blind_folders") if "blind_folders" in row else 0,
     )
+
+
+def _stale(row: Mapping[str, Plain]) -> tuple[StaleEntry, ...]:
+    if "stale" not in row:
+        return tuple(StaleEntry(path=str(path)) for path in _list(row, "examples"))
+    return tuple(
+        StaleEntry(path=str(it["path"]), size=_whole(it["bytes"]), written=_whole(it["written"]))
+        for it in _list(row, "stale")
+        if isinstance(it, dict)
+    )
+
+
+def _whole(value: Plain) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _list(row: Mapping[str, Plain], key: str) -> list[Plain]:
+    value = row.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _day(seconds: int) -> str:
+    """Return the day of a time, as UTC has it; a file may bear any time at all."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):
+        return f"at {seconds} s"
 
 
 def _reasons(rows: Plain) -> dict[str, int]:

@@ -12,14 +12,15 @@ By the tools' own environment variables and defaults, read on 2026-12-02 in:
     tilelang (tilelang/env.py, cache/kernel_cache.py): TILELANG_CACHE_DIR, else ~/.tilelang/cache, then HASH, since 2026
         VERSION/SYSTEM/kernels/HASH
 What does not look like an entry is neither judged nor ever removed: such a variable may name any folder. What a name
-alone does not tell, `_kernel_cache_contents` does.
+alone does not tell, `_kernel_cache_contents` does. A folder on the way to an entry that cannot be looked into is noted,
+and what lies beside it is found all the same.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import Callable, Iterator, Mapping, NamedTuple
+from typing import Callable, Dict, Iterator, Mapping, NamedTuple
 
 from stackplan.node.plain_file import open_plain
 
@@ -28,18 +29,22 @@ _HEX = r"[0-9a-f]{64}"
 _ARCHITECTURES = r"noarch|\d+[a-z]*(?:_\d+[a-z]*)*"
 _SHARD = r"[a-z2-7]{2}"
 
+Refused = Dict[str, OSError]
+"""The folders below a cache's that could not be looked into, by their paths."""
+
 
 class Cache(NamedTuple):
     """A folder in which a tool keeps kernels. `named_by` is the variable that says so, None for the default place.
 
-    `entries` yields the relative paths of what looks like the tool's entries; `packages` are what kernels are made by.
+    `entries` yields the relative paths of what looks like the tool's entries, and notes what it could not look into; it
+    raises OSError only where that is the cache's own folder. `packages` are what kernels are made by.
     """
 
     tool: str
     path: str
     named_by: str | None
     packages: tuple[str, ...]
-    entries: Callable[[str], Iterator[str]]
+    entries: Callable[[str, Refused], Iterator[str]]
 
 
 def caches(environment: Mapping[str, str], home: str, user: str) -> list[Cache]:
@@ -97,88 +102,120 @@ def subfolders(path: str) -> list[str]:
         return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
-def _named(pattern: str) -> Callable[[str], Iterator[str]]:
-    return lambda root: (name for name in subfolders(root) if re.fullmatch(pattern, name))
+def _below(path: str, refused: Refused) -> list[str]:
+    """Return the same of a folder in a cache's; of one that cannot be looked into none, which is noted."""
+    try:
+        return subfolders(path)
+    except OSError as error:
+        refused[path] = error
+        return []
 
 
-def _deep_gemm(root: str) -> Iterator[str]:
+def _names(path: str, refused: Refused) -> set[str]:
+    """Return the names of all that is in a folder; of one that cannot be looked into none, which is noted."""
+    try:
+        return {*os.listdir(path)}
+    except OSError as error:
+        refused[path] = error
+        return set()
+
+
+def _named(pattern: str) -> Callable[[str, Refused], Iterator[str]]:
+    return lambda root, _: (name for name in subfolders(root) if re.fullmatch(pattern, name))
+
+
+def _deep_gemm(root: str, refused: Refused) -> Iterator[str]:
     if "cache" not in subfolders(root):
         return
-    for name in subfolders(os.path.join(root, "cache")):
-        path = os.path.join(root, "cache", name)
-        if name.startswith("kernel.") and {"kernel.cu", "kernel.cubin", "kernel.so"} & set(os.listdir(path)):
-            yield os.path.join("cache", name)
+    for name in _below(os.path.join(root, "cache"), refused):
+        if name.startswith("kernel."):
+            path = os.path.join(root, "cache", name)
+            if {"kernel.cu", "kernel.cubin", "kernel.so"} & _names(path, refused):
+                yield os.path.join("cache", name)
 
 
-def _extensions(depth: int) -> Callable[[str], Iterator[str]]:
+def _extensions(depth: int) -> Callable[[str, Refused], Iterator[str]]:
     """Return what yields the folders, so deep, in which torch had ninja build an extension."""
 
-    def entries(root: str) -> Iterator[str]:
-        above = [""] if depth == 1 else [name for name in subfolders(root) if re.match(r"py\d+\w*_(cu|rocm|cpu)", name)]
-        for folder in above:
-            for name in subfolders(os.path.join(root, folder)):
-                if _builds_extension(os.path.join(root, folder, name, "build.ninja")):
-                    yield os.path.join(folder, name)
+    def entries(root: str, refused: Refused) -> Iterator[str]:
+        first = subfolders(root)
+        if depth == 1:
+            found = first
+        else:
+            above = [name for name in first if re.match(r"py\d+\w*_(cu|rocm|cpu)", name)]
+            found = [os.path.join(it, name) for it in above for name in _below(os.path.join(root, it), refused)]
+        yield from (name for name in found if _builds_extension(os.path.join(root, name), refused))
 
     return entries
 
 
-def _builds_extension(path: str) -> bool:
+def _builds_extension(folder: str, refused: Refused) -> bool:
     try:
-        with open_plain(path) as rules:
+        with open_plain(os.path.join(folder, "build.ninja")) as rules:
             return b"TORCH_EXTENSION_NAME" in rules.read(1 << 16)
+    except PermissionError as error:
+        refused[folder] = error
     except OSError:
-        return False
+        pass
+    return False
 
 
-def _inductor(root: str) -> Iterator[str]:
+def _inductor(root: str, refused: Refused) -> Iterator[str]:
     """Yield folders of generated code (`ab` holds `cab….py`), of graphs, and of triton's kernels by device."""
     for name in subfolders(root):
         path = os.path.join(root, name)
         if re.fullmatch(_SHARD, name):
-            if any(it.startswith(f"c{name}") for it in os.listdir(path)):
+            if any(it.startswith(f"c{name}") for it in _names(path, refused)):
                 yield name
         elif name in ("fxgraph", "aotautograd"):
-            if all(re.fullmatch(_SHARD, it) for it in os.listdir(path)):
+            if all(re.fullmatch(_SHARD, it) for it in _names(path, refused)):
                 yield name
         elif name == "triton":
-            for device in subfolders(path):
+            for device in _below(path, refused):
                 if device.isdigit():
-                    yield from (os.path.join(name, device, it) for it in _hashes(os.path.join(path, device)))
+                    kernels = _below(os.path.join(path, device), refused)
+                    yield from (os.path.join(name, device, it) for it in kernels if _is_hash(it))
 
 
-def _flashinfer(root: str) -> Iterator[str]:
+def _flashinfer(root: str, refused: Refused) -> Iterator[str]:
     for name in subfolders(root):
         if re.match(r"\d+\.\d+", name):
-            below = [os.path.join(name, it) for it in subfolders(os.path.join(root, name))]
+            below = [os.path.join(name, it) for it in _below(os.path.join(root, name), refused)]
         else:
             below = [name]
         for path in below:
             if not re.fullmatch(_ARCHITECTURES, os.path.basename(path)):
                 continue
-            if {"cached_ops", "generated"} & set(subfolders(os.path.join(root, path))):
+            if {"cached_ops", "generated"} & {*_below(os.path.join(root, path), refused)}:
                 yield path
 
 
-def _vllm(root: str) -> Iterator[str]:
-    compiled = _named("[0-9a-f]{6,64}")
-    yield from compiled(root)
-    whole = os.path.join(root, "torch_aot_compile")
-    if os.path.isdir(whole) and not os.path.islink(whole):
-        yield from (os.path.join("torch_aot_compile", it) for it in compiled(whole))
+def _vllm(root: str, refused: Refused) -> Iterator[str]:
+    compiled = re.compile("[0-9a-f]{6,64}")
+    names = subfolders(root)
+    yield from (name for name in names if compiled.fullmatch(name))
+    whole = "torch_aot_compile"
+    if whole in names:
+        below = _below(os.path.join(root, whole), refused)
+        yield from (os.path.join(whole, it) for it in below if compiled.fullmatch(it))
 
 
-def _tilelang(root: str) -> Iterator[str]:
+def _tilelang(root: str, refused: Refused) -> Iterator[str]:
     for name in subfolders(root):
         if re.fullmatch(_HEX, name):
             yield name
         elif re.match(r"\d+\.\d+", name):
-            for system in subfolders(os.path.join(root, name)):
-                below = os.path.join(name, system, "kernels")
-                if os.path.isdir(os.path.join(root, below)) and not os.path.islink(os.path.join(root, below)):
-                    kernels = subfolders(os.path.join(root, below))
+            for system in _below(os.path.join(root, name), refused):
+                if "kernels" in _below(os.path.join(root, name, system), refused):
+                    below = os.path.join(name, system, "kernels")
+                    kernels = _below(os.path.join(root, below), refused)
                     yield from (os.path.join(below, it) for it in kernels if re.fullmatch(_HEX, it))
 
 
 # An MD5 sum until triton 2.1.
-_hashes = _named(f"{_BASE32}|{_HEX}|[0-9a-f]{{32}}")
+_HASHES = f"{_BASE32}|{_HEX}|[0-9a-f]{{32}}"
+_hashes = _named(_HASHES)
+
+
+def _is_hash(name: str) -> bool:
+    return re.fullmatch(_HASHES, name) is not None

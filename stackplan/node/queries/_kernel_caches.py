@@ -1,7 +1,8 @@
 """Which entries of a kernel cache are stale: older than the packages that made them, or of another CUDA major release.
 
-Shared by the query `kernel_caches` and the task `clear_caches`, so that what is removed is what was judged. Links
-inside a cache are never followed. A walk ends after MOST_FILES files or LONGEST_S seconds, and says so.
+Shared by the query `kernel_caches` and the task `clear_caches`, so that what is removed is what was judged. On the way
+to a cache a link of the user's own is followed, as his tools do; links inside a cache are never. A walk ends after
+MOST_FILES files or LONGEST_S seconds, and says so.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 import time
 from typing import Any, Iterator, Mapping
 
-from stackplan.node import elf
+from stackplan.node import elf, own_way
 from stackplan.node.queries import _kernel_cache_contents
-from stackplan.node.queries._kernel_cache_places import Cache
+from stackplan.node.queries._kernel_cache_listing import Listing
+from stackplan.node.queries._kernel_cache_places import Cache, Refused
 
 MOST_FILES = 300_000
 LONGEST_S = 30.0
+MOST_NAMED = 20
 # Numbered by the toolkit's major release, unlike cuFFT, cuSPARSE and their like.
 _BY_MAJOR = re.compile(r"(lib(?:cudart|nvrtc|cublas|cublasLt|nvJitLink))\.so\.(\d+)")
 _TAG = re.compile(r"py\d+\w*_cu(\d+)\d(?:/|$)")
@@ -52,73 +54,98 @@ class Budget:
 
 
 class Entry:
-    """An entry of a cache. `why` is None for one that is not stale; `stray` is what in it is not the tool's own, None
-    where all of it is.
+    """An entry of a cache. `why` is None for one that is not stale; `strays` are what in it is not the tool's own, by
+    their paths in it. `oldest_ns` is when the first of its tool's files was written.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, name: str, listing: Listing) -> None:
+        self.name = name
+        self.path = listing.path
+        self.listing = listing
         self.files = 0
         self.bytes = 0
         self.oldest_ns: int | None = None
         self.majors: dict[str, str] = {}
         self.why: str | None = None
-        self.stray: str | None = None
+        self.strays: list[str] = []
 
 
-def judged(cache: Cache, packages: Packages, budget: Budget) -> Iterator[Entry]:
+def judged(cache: Cache, packages: Packages, budget: Budget, blind: dict[str, str]) -> Iterator[Entry]:
     """Yield the entries of a cache, each looked at and judged. Raise OSError where its folder cannot be looked into.
 
-    The last one may be looked at in part only, when the budget is spent.
+    `blind` gets the folders in it that cannot be looked into, and why, where kernels may be loaded from them. The last
+    entry may be looked at in part only, when the budget is spent.
     """
-    status = os.lstat(cache.path)
-    if stat.S_ISLNK(status.st_mode) and status.st_uid not in (0, os.geteuid()):
-        # Anybody can make a link in /tmp, to whatever this user may write.
-        raise PermissionError(errno.EPERM, "it is a link of another user's")
-    root = os.path.realpath(cache.path)
+    root = own_way.resolve(cache.path)
     if os.stat(root).st_uid not in (0, os.geteuid()):
         # Whoever owns it may put a link in the place of a folder while this one is at work in it.
         raise PermissionError(errno.EPERM, "it is a folder of another user's")
-    for name in cache.entries(root):
+    refused: Refused = {}
+    for name in cache.entries(root, refused):
         if budget.spent:
-            return
-        entry = Entry(os.path.join(root, name))
-        try:
-            own, entry.stray = _kernel_cache_contents.look(cache.tool, entry.path, lambda: budget.spent)
-        except OSError:
-            # It was removed meanwhile, or belongs to another user: then there is nothing in it to be judged, either.
-            own = True
+            break
+        listing = Listing(os.path.join(root, name))
+        if "" in listing.blind:
+            refused[listing.path] = listing.blind[""]
+            continue
+        if not _kernel_cache_contents.may_be(cache.tool, listing):
+            continue
+        if listing.complete(budget.spend, lambda: budget.spent):
+            own, strays = _kernel_cache_contents.look(cache.tool, listing)
+        else:
+            # The rest of it was not looked at: what was tells its age, and not whose it is.
+            own, strays = True, []
         if not own:
             continue
-        _walk(entry, entry.path, budget)
+        entry = Entry(name, listing)
+        entry.strays = strays
+        _look_at_files(entry)
         entry.why = _why(entry, name, cache, packages)
+        if entry.why is None:
+            refused.update({listing.whole(folder): error for folder, error in listing.blind.items()})
         yield entry
+    blind.update({path: error.strerror or str(error) for path, error in refused.items() if _may_matter(path, error)})
 
 
-def _walk(entry: Entry, folder: str, budget: Budget) -> None:
+def _may_matter(path: str, error: OSError) -> bool:
+    """Return whether a tool may load kernels from a folder that this user cannot list.
+
+    By its name a file is opened without listing its folder, and the owner of a folder may open it again. What only
+    another user may enter is of no use to the tools of this one.
+    """
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return False
     try:
-        with os.scandir(folder) as found:
-            children = list(found)
+        return os.lstat(path).st_uid == os.geteuid() or os.access(path, os.X_OK)
     except OSError:
-        # It was removed meanwhile, or belongs to another user.
-        return
-    for child in children:
-        if child.is_dir(follow_symlinks=False):
-            _walk(entry, child.path, budget)
+        return False
+
+
+def _look_at_files(entry: Entry) -> None:
+    """Count the files of an entry, and find the oldest of its tool's own, and the CUDA that they need."""
+    foreign = set(entry.strays)
+    for folder, files in entry.listing.files.items():
+        if any(above in foreign for above in _above(folder)):
+            entry.files += len(files)
+            entry.bytes += sum(seen.size for seen in files.values())
             continue
-        if not budget.spend():
-            return
-        try:
-            status = child.stat(follow_symlinks=False)
-        except OSError:
-            continue
-        entry.files += 1
-        entry.bytes += status.st_size
-        # A lock says nothing of when a kernel was made.
-        if stat.S_ISREG(status.st_mode) and not child.name.endswith(("lock", ".log")):
-            entry.oldest_ns = min(entry.oldest_ns or status.st_mtime_ns, status.st_mtime_ns)
-            if child.name.endswith(".so"):
-                entry.majors.update(_majors(child.path))
+        for name, seen in files.items():
+            entry.files += 1
+            entry.bytes += seen.size
+            relative = os.path.join(folder, name)
+            # A lock says nothing of when a kernel was made, nor do somebody else's files.
+            if not seen.is_plain or name.endswith(("lock", ".log")) or relative in foreign:
+                continue
+            entry.oldest_ns = min(entry.oldest_ns or seen.modified_ns, seen.modified_ns)
+            if name.endswith(".so"):
+                entry.majors.update(_majors(entry.listing.whole(relative)))
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, up to the entry."""
+    while folder:
+        yield folder
+        folder = os.path.dirname(folder)
 
 
 def _majors(path: str) -> dict[str, str]:
@@ -149,26 +176,41 @@ def _why(entry: Entry, name: str, cache: Cache, packages: Packages) -> str | Non
 def told(cache: Cache, packages: Packages, budget: Budget) -> dict[str, Any]:
     """Return what the query answers of a cache; its shape stands in `kernel_caches`."""
     row: dict[str, Any] = {"tool": cache.tool, "path": cache.path, "named_by": cache.named_by, "exists": True}
-    row.update(fault=None, entries=0, files=0, bytes=0, reasons=[], examples=[])
-    row.update(stale_entries=0, stale_files=0, stale_bytes=0, mixed_entries=0, strays=[])
+    row.update(real=None, fault=None, entries=0, files=0, bytes=0, reasons=[], stale=[])
+    row.update(stale_entries=0, stale_files=0, stale_bytes=0, mixed_entries=0, strays=[], stray_count=0)
     reasons: dict[str, int] = {}
+    blind: dict[str, str] = {}
+    stale: list[dict[str, Any]] = []
     try:
-        for entry in judged(cache, packages, budget):
+        real = own_way.resolve(cache.path)
+        row["real"] = None if real == cache.path else real
+        for entry in judged(cache, packages, budget, blind):
             row["entries"] += 1
             row["files"] += entry.files
             row["bytes"] += entry.bytes
-            if entry.why is not None and entry.stray is not None:
+            if entry.why is not None and entry.strays:
                 row["mixed_entries"] += 1
-                row["strays"] = (row["strays"] + [os.path.join(entry.path, entry.stray)])[:3]
+                row["stray_count"] += len(entry.strays)
+                row["strays"] += map(entry.listing.whole, entry.strays[: MOST_NAMED - len(row["strays"])])
             elif entry.why is not None:
                 row["stale_entries"] += 1
                 row["stale_files"] += entry.files
                 row["stale_bytes"] += entry.bytes
                 reasons[entry.why] = reasons.get(entry.why, 0) + 1
-                row["examples"] = (row["examples"] + [entry.path])[:3]
+                written = None if entry.oldest_ns is None else entry.oldest_ns // 10**9
+                stale.append({"path": entry.path, "bytes": entry.bytes, "written": written})
+                if len(stale) >= 4 * MOST_NAMED:
+                    stale = _largest(stale)
     except (FileNotFoundError, NotADirectoryError):
         row["exists"] = False
     except OSError as error:
         row["fault"] = f"{cache.path} cannot be looked into: {error.strerror}"
     row["reasons"] = [{"why": why, "entries": count} for why, count in reasons.items()]
+    row["stale"] = _largest(stale)
+    row["blind"] = [{"path": path, "why": why} for path, why in sorted(blind.items())[:MOST_NAMED]]
+    row["blind_folders"] = len(blind)
     return row
+
+
+def _largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda it: (-it["bytes"], it["path"]))[:MOST_NAMED]

@@ -4,16 +4,19 @@ Asked with `{"venv": …}` or `{"python": …}`, and `"holders": true` for who h
 answer about an environment begins with:
     {"user": "sglang", "cuda": "13.0", "packages": {"torch": "2.11.0+cu130"}, "complete": true,
      "caches": [{"tool": "triton", "path": "/home/sglang/.triton/cache", "named_by": null, "exists": true,
-                 "fault": null, "entries": 340, "files": 2720, "bytes": 1288490188,
+                 "real": "/data/sglang/triton/cache", "fault": null, "entries": 340, "files": 2720, "bytes": 1288490188,
                  "stale_entries": 312, "stale_files": 2496, "stale_bytes": 1181116006,
                  "reasons": [{"why": "older than torch 2.11.0+cu130", "entries": 312}],
-                 "examples": ["/home/sglang/.triton/cache/4XQ…"],
-                 "mixed_entries": 1, "strays": ["/home/sglang/.triton/cache/7RA…/notes.txt"]}],
+                 "stale": [{"path": "/data/sglang/triton/cache/4XQ…", "bytes": 3785728, "written": 1760000000}],
+                 "mixed_entries": 1, "strays": ["/data/sglang/triton/cache/7RA…/notes.txt"], "stray_count": 1,
+                 "blind": [{"path": "/data/sglang/triton/cache/9B…", "why": "Permission denied"}], "blind_folders": 1}],
      "holders": [{"pid": 41233, "name": "python", "tool": "triton"}], "hidden": 0}
-`mixed_entries` would be stale, too, and hold something that the tool does not write (`strays`): they are not counted as
-stale, and never removed. `complete` false: there is more than was looked at, and the numbers are "at least". A package
-was installed when its dist-info folder or the RECORD in it was last written; for another user that is looked at as that
-user.
+`real` is where the folder lies, null where that is `path`. `stale` are the largest of the stale entries, `written` the
+time of the oldest file in one. `mixed_entries` would be stale, too, and hold something that the tool does not write
+(`strays`): they are not counted as stale, and never removed. `blind` are folders that could not be looked into, and
+from which kernels may be loaded. Of lists like these the first twenty are told. `complete` false: there is more than
+was looked at, and the numbers are "at least". A package was installed when its dist-info folder or the RECORD in it was
+last written; for another user that is looked at as that user.
 """
 
 from __future__ import annotations

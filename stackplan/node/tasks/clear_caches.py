@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import traceback
 from typing import Any
 
+from stackplan.node import own_way, removal
 from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.identity import NoSuchUser, become, other
 from stackplan.node.queries import _kernel_cache_places, _kernel_caches, kernel_caches
-from stackplan.node.queries._kernel_caches import Budget
+from stackplan.node.queries._kernel_cache_places import Cache
+from stackplan.node.queries._kernel_caches import MOST_NAMED, Budget, Entry, Packages
 
 _UNBOUNDED_S = 24 * 3600.0
 
@@ -21,9 +22,9 @@ def perform(arguments: dict[str, Any]) -> int:
 
     `caches` are the folders that the query `kernel_caches` found, each with `tool`, `path` and `named_by`. The
     variables of this process do not say where they are: a step's `env` is set here, and the query has not seen it. What
-    is stale in them is judged anew right before. An entry is removed whole; links in it are removed and never followed.
-    One that holds what its tool does not write is left and told. One that cannot be removed is told, and the task then
-    ends with status 1.
+    is stale in them is judged anew right before. An entry is removed whole, and only as long as it is what was judged;
+    links in it are never followed. One that holds what its tool does not write is left and told. One that cannot be
+    removed is told, and the task then ends with status 1.
     """
     user = arguments.get("user")
     try:
@@ -66,36 +67,56 @@ def _clear(arguments: dict[str, Any]) -> int:
         return 1
     # All of it has to be looked at here, however much there is; the step's own time limit is what bounds it.
     budget = Budget(files=sys.maxsize, seconds=_UNBOUNDED_S)
-    failed = 0
-    for cache in places:
-        removed, files, size = 0, 0, 0
-        try:
-            for entry in _kernel_caches.judged(cache, packages, budget):
-                if entry.why is None:
-                    continue
-                if entry.stray is not None:
-                    print(f"stackplan: {entry.path} is left: {entry.stray} in it is not {cache.tool}'s")
-                    continue
-                if (obstacle := _remove(entry.path)) is not None:
-                    failed += 1
-                    print(f"stackplan: {entry.path} is not removed: {obstacle}")
-                    continue
-                removed, files, size = removed + 1, files + entry.files, size + entry.bytes
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            failed += 1
-            print(f"stackplan: {cache.path} cannot be looked into: {error.strerror}")
-        print(f"{cache.tool}: removed {removed} entries of {cache.path}, {files} files, {size} bytes")
-    return 1 if failed else 0
+    return 1 if sum(_clear_cache(cache, packages, budget) for cache in places) else 0
 
 
-def _remove(path: str) -> str | None:
-    """Remove an entry; return what was in the way."""
+def _clear_cache(cache: Cache, packages: Packages, budget: Budget) -> int:
+    """Remove what is stale in a cache; return how much of it could not be removed."""
+    removed = files = size = failed = 0
+    blind: dict[str, str] = {}
     try:
-        shutil.rmtree(path)
-    except FileNotFoundError:
-        return None
+        root = removal.open_folder(own_way.resolve(cache.path))
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as error:
+        print(f"stackplan: {cache.path} cannot be looked into: {error.strerror}")
+        return 1
+    try:
+        for entry in _kernel_caches.judged(cache, packages, budget, blind):
+            if entry.why is None:
+                continue
+            if entry.strays:
+                print(f"stackplan: {entry.path} is left: {_named(entry.strays)} in it is not {cache.tool}'s")
+                continue
+            if (obstacle := _remove(root, entry)) is not None:
+                failed += 1
+                print(f"stackplan: {entry.path} is not removed: {obstacle}")
+                continue
+            removed, files, size = removed + 1, files + entry.files, size + entry.bytes
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        failed += 1
+        print(f"stackplan: {cache.path} cannot be looked into: {error.strerror}")
+    finally:
+        os.close(root)
+    for path, why in sorted(blind.items()):
+        print(f"stackplan: {path} is left: it cannot be looked into: {why}")
+    print(f"{cache.tool}: removed {removed} entries of {cache.path}, {files} files, {size} bytes")
+    return failed
+
+
+def _named(strays: list[str]) -> str:
+    more = len(strays) - MOST_NAMED
+    return ", ".join(strays[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _remove(root: int, entry: Entry) -> str | None:
+    """Remove an entry as it was judged; return what was in the way."""
+    try:
+        removal.remove(root, entry.name, entry.listing)
+    except removal.Changed as changed:
+        return f"{changed.path} changed after it was looked at"
     except OSError as error:
         return error.strerror or str(error)
     return None

@@ -11,6 +11,7 @@ from stackplan.node.context import Context
 from stackplan.node.queries import _kernel_cache_places, _kernel_caches, kernel_caches
 from stackplan.node.tasks import clear_caches
 from tests.node.elf_files import elf_file
+from tests.node.queries import torch_extension
 
 HASH = "4XQ7" * 13
 GENERATED = f"cab{'k7' * 24}.py"
@@ -22,6 +23,8 @@ OLD, NEW = INSTALLED - 3600, INSTALLED + 3600
 TRITON, TILELANG = f".triton/cache/{HASH}", f".tilelang/cache/{HEX}"
 FLASHINFER, VLLM = ".cache/flashinfer/0.6.14/90a_100a", ".cache/vllm/torch_compile_cache/0f0f0f0f0f"
 EXTENSION = ".cache/torch_extensions/py311_cu130/fused"
+GRAPH = "k7" * 26
+KERNELS, PARQUET = f"rank_0_0/triton_cache/{HASH}", "rank_0_0/inductor_cache/train.parquet"
 FOREIGN = [
     (TRITON, ["thesis.docx"]),
     (TRITON, ["photo.jpg", "lib.so"]),
@@ -36,6 +39,7 @@ FOREIGN = [
     (".cache/flashinfer/0.6.14/tuning", ["cached_ops/x/x.so"]),
     (VLLM, ["thesis.docx"]),
     (VLLM, ["rank_0_0/thesis.docx", "model"]),
+    (VLLM, ["rank_0/train.parquet", "rank_0/notes.txt"]),
     (EXTENSION, ["fused.so", "thesis.docx"]),
 ]
 MIXED = [
@@ -49,6 +53,11 @@ MIXED = [
     (FLASHINFER, ["cached_ops/x/x.so", "cached_ops/x/thesis.docx"], "cached_ops/x/thesis.docx"),
     (FLASHINFER, ["generated/x.cu", "generated/x/thesis.docx"], "generated/x/thesis.docx"),
     (VLLM, ["rank_0_0/backbone/computation_graph.py", "thesis.docx"], "thesis.docx"),
+    (VLLM, ["rank_0/computation_graph.py", "rank_0/train.parquet"], "rank_0/train.parquet"),
+    (VLLM, ["rank_0_0/vllm_compile_cache.py", "rank_0_0/backbone/notes.txt"], "rank_0_0/backbone/notes.txt"),
+    (VLLM, ["rank_0/vllm_compile_cache.py", "rank_0/model/weights.bin"], "rank_0/model/weights.bin"),
+    (VLLM, [f"rank_0_0/inductor_cache/ab/{GENERATED}", "rank_0_0/inductor_cache/train.parquet"], PARQUET),
+    (VLLM, [f"rank_0_0/triton_cache/{HASH}/k.cubin", f"rank_0_0/triton_cache/{HASH}/x.json"], f"{KERNELS}/x.json"),
     (EXTENSION, ["build.ninja", "fused.so", "fused.cu"], "fused.cu"),
     (EXTENSION, ["build.ninja", "src/main.cpp"], "src"),
 ]
@@ -65,14 +74,28 @@ OWN = [
     (FLASHINFER, ["flashinfer_jit.log", "cached_ops/tmp/x.lock", "cached_ops/x/build.ninja", "cached_ops/x/x.cuda.o"]),
     (FLASHINFER, ["cached_ops/x/.ninja_log", "cached_ops/x/x.so", "generated/x/a_kernel.cu", "generated/x/a.inc"]),
     (VLLM, ["rank_0_0/backbone/computation_graph.py", "rank_0_0/backbone/cache_key_factors.json"]),
-    (VLLM, ["rank_0_0/inductor_cache/ab/cab.py", "rank_0_0/artifact_shape_None_subgraph_0"]),
+    (VLLM, ["rank_0_0/artifact_shape_None_subgraph_0", f"rank_0_0/inductor_cache/fxgraph/ab/f{GRAPH}/{GRAPH}"]),
+    (
+        VLLM,
+        [f"rank_0/inductor_cache/ab/{GENERATED}", "rank_0/inductor_cache/locks/x.lock", "rank_0/transformed_code.py"],
+    ),
+    (VLLM, [f"rank_0_0/backbone/artifact_compile_range_1_8_subgraph_0/triton/0/{HASH}/k.cubin"]),
+    (VLLM, [f"rank_0_0/triton_cache/{HASH}/k.json", f"rank_0_0/triton_cache/{HASH}/k.cubin"]),
     (EXTENSION, ["build.ninja", ".ninja_log", ".ninja_deps", "main.cpp", "main.o", "cuda.cuda.o", "fused.so", "lock"]),
+    (EXTENSION, ["build.ninja", "main.cpp", "cuda.cu", "fused_v1.so", "fused.so", "main.o.d"]),
 ]
+
+
+CONTENTS = {
+    "build.ninja": torch_extension.ninja("fused"),
+    "main.cpp": torch_extension.MAIN,
+    "cuda.cu": torch_extension.CUDA,
+}
 
 
 def content(path):
     """Return what a tool writes there, as far as it is looked at."""
-    return ninja("fused") if path.endswith("build.ninja") else b"kernel"
+    return CONTENTS.get(path.rpartition("/")[2], b"kernel")
 
 
 @pytest.fixture
@@ -116,10 +139,6 @@ def ask(home, stack, tmp_path):
     return rows
 
 
-def ninja(name):
-    return f"cflags = -DTORCH_EXTENSION_NAME={name}\n".encode()
-
-
 def test_each_tool_where_it_keeps_its_kernels(ask, write):
     user = Context().user
     for path in (
@@ -133,7 +152,7 @@ def test_each_tool_where_it_keeps_its_kernels(ask, write):
         f".tilelang/cache/{HEX}/kernel_lib.so",
     ):
         write(path, OLD)
-    write(".cache/torch_extensions/py311_cu130/fused/build.ninja", OLD, ninja("fused"))
+    write(".cache/torch_extensions/py311_cu130/fused/build.ninja", OLD, torch_extension.ninja("fused"))
     told, rows = ask()
     assert told["complete"]
     assert told["packages"] == {
@@ -167,7 +186,7 @@ def test_one_old_file_makes_an_entry_stale(ask, write):
     write(f".triton/cache/{HASH}/tmp.pid_7_0a-1b/b.cubin", OLD)
     row = ask()[1]["triton"]
     assert (row["stale_entries"], row["stale_files"], row["stale_bytes"]) == (1, 2, 12)
-    assert row["examples"] == [f"{row['path']}/{HASH}"]
+    assert row["stale"] == [{"path": f"{row['path']}/{HASH}", "bytes": 12, "written": OLD}]
 
 
 def test_a_library_of_another_cuda_is_stale_however_new(ask, write):
@@ -180,7 +199,7 @@ def test_a_library_of_another_cuda_is_stale_however_new(ask, write):
 
 
 def test_a_folder_that_says_another_cuda(ask, write):
-    write(".cache/torch_extensions/py311_cu128/fused/build.ninja", NEW, ninja("fused"))
+    write(".cache/torch_extensions/py311_cu128/fused/build.ninja", NEW, torch_extension.ninja("fused"))
     row = ask()[1]["torch_extensions"]
     assert row["reasons"] == [{"why": "built for CUDA 12, and torch is built for CUDA 13.0", "entries": 1}]
 
@@ -233,7 +252,7 @@ def test_a_folder_of_another_users_is_no_cache(home, ask, write):
 
 
 def test_an_extension_where_the_variable_says(home, ask, write):
-    write("ext/fused/build.ninja", OLD, ninja("fused"))
+    write("ext/fused/build.ninja", OLD, torch_extension.ninja("fused"))
     write("ext/another/build.ninja", OLD, b"rule cxx\n")
     row = ask(TORCH_EXTENSIONS_DIR=str(home / "ext"))[1]["torch_extensions"]
     assert (row["entries"], row["named_by"]) == (1, "TORCH_EXTENSIONS_DIR")
@@ -400,8 +419,8 @@ class TestClearing:
         os.utime(outside, (OLD, OLD))
         stale = write(f".triton/cache/{HASH}/k.cubin", OLD).parent
         folder = write(f"{VLLM}/rank_0_0/vllm_compile_cache.py", OLD).parent
-        (folder / "link").symlink_to(outside)
-        (folder / "folder").symlink_to(tmp_path)
+        (folder / "artifact_shape_None_subgraph_0").symlink_to(outside)
+        (folder / "artifact_shape_None_subgraph_1").symlink_to(tmp_path)
         kept = [
             write(f".triton/cache/{HEX}/k.cubin", NEW),
             write(".triton/cache/notes.txt", OLD),
@@ -452,11 +471,11 @@ class TestClearing:
     )
     def test_the_environment_of_the_step_moves_nothing(self, home, clear, write, name):
         found = write(f".triton/cache/{HASH}/k.cubin", OLD)
-        built = write("named/extension/build.ninja", OLD, b"-DTORCH_EXTENSION_NAME=extension")
+        built = write("named/extension/build.ninja", OLD, torch_extension.ninja("extension"))
         kept = [
             write(f"elsewhere/{HASH}/k.cubin", OLD),
             write(f"elsewhere/.triton/cache/{HASH}/k.cubin", OLD),
-            write("elsewhere/extension/build.ninja", OLD, b"-DTORCH_EXTENSION_NAME=extension"),
+            write("elsewhere/extension/build.ninja", OLD, torch_extension.ninja("extension")),
             write("elsewhere/.cache/flashinfer/90a/cached_ops/x/x.so", OLD),
             write("elsewhere/torch_compile_cache/0f0f0f0f/x", OLD),
         ]
@@ -475,10 +494,10 @@ class TestClearing:
     def test_what_cannot_be_removed_is_told(self, clear, write, capsys, monkeypatch):
         write(f".triton/cache/{HASH}/k.cubin", OLD)
 
-        def deny(path):
+        def deny(path, *, dir_fd):
             raise PermissionError(13, "Permission denied", path)
 
-        monkeypatch.setattr(shutil, "rmtree", deny)
+        monkeypatch.setattr(os, "unlink", deny)
         assert clear() == 1
         assert f"{HASH} is not removed: Permission denied" in capsys.readouterr().out
 
