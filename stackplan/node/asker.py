@@ -27,6 +27,7 @@ PATIENCE_S = 2.0
 # How long sudo may take to start a worker, which then says that it is there.
 SUDO_PATIENCE_S = 20.0
 MOST_WORKERS = 8
+LAST_WORDS = 16_384
 
 
 class NoSuchQuery(LookupError):
@@ -44,7 +45,8 @@ def answer(query: dict[str, Any], context: Context) -> dict[str, Any]:
     except CannotTell as error:
         return {"unknown": error.why}
     except ProbeFailed as error:
-        return {"failed": error.why, "stderr": error.stderr}
+        # Of a tool that prints without end the last words are enough.
+        return {"failed": error.why, "stderr": error.stderr[-LAST_WORDS:]}
     except FrameInvalid as error:
         return {"failed": f"the answer to `{kind}` does not fit: {error.why}"}
     except BaseException as error:  # noqa: BLE001 - no query may take the others with it

@@ -203,7 +203,10 @@ def _home_of(name: str | None) -> str:
 
 
 def _collect(process: subprocess.Popen[bytes], word: str, timeout_s: float, limit: int) -> Ran:
-    """Read both streams until the command has ended, keeping up to `limit` bytes of each."""
+    """Read both streams until the command has ended, keeping up to `limit` bytes of each.
+
+    Of the standard output that is the beginning, of the standard error the end: why something failed stands last.
+    """
     streams = (process.stdout, process.stderr)
     kept: list[bytearray] = [bytearray(), bytearray()]
     truncated = False
@@ -221,24 +224,29 @@ def _collect(process: subprocess.Popen[bytes], word: str, timeout_s: float, limi
                 chunk = os.read(key.fd, 65536)
                 if not chunk:
                     selector.unregister(key.fileobj)
-                room = limit - len(kept[key.data])
-                truncated = truncated or len(chunk) > room
-                kept[key.data] += chunk[:room]
+                store = kept[key.data]
+                store += chunk
+                if (surplus := len(store) - limit) > 0:
+                    truncated = True
+                    del store[slice(surplus) if key.data else slice(limit, None)]
             if ended_at and not ready:
                 break
             if process.poll() is not None:
                 ended_at = ended_at or time.monotonic()
             if time.monotonic() > deadline:
-                _give_up(process, word, timeout_s, kept[1])
+                _give_up(process, word, timeout_s, kept[1], truncated=truncated)
         try:
             exit_code = process.wait(max(0.01, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            _give_up(process, word, timeout_s, kept[1])
+            _give_up(process, word, timeout_s, kept[1], truncated=truncated)
     return Ran(exit_code, bytes(kept[0]), bytes(kept[1]), truncated=truncated)
 
 
-def _give_up(process: subprocess.Popen[bytes], word: str, timeout_s: float, stderr: bytearray) -> None:
+def _give_up(
+    process: subprocess.Popen[bytes], word: str, timeout_s: float, stderr: bytearray, *, truncated: bool
+) -> None:
     """Kill the command's process group and raise ProbeFailed."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    raise ProbeFailed(f"{word} did not end within {timeout_s:g} s", stderr.decode("utf-8", "replace"))
+    flood = ", and it prints more than is kept" if truncated else ""
+    raise ProbeFailed(f"{word} did not end within {timeout_s:g} s{flood}", stderr.decode("utf-8", "replace"))

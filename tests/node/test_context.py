@@ -64,6 +64,15 @@ def test_a_flood_is_cut_and_says_so() -> None:
     assert (len(ran.stdout), ran.truncated, ran.exit_code) == (1000, True, 0)
 
 
+def test_of_a_flood_of_errors_the_end_is_kept_and_of_output_the_beginning() -> None:
+    print_all = "echo first; seq 1 300000; echo first >&2; seq 1 300000 >&2; echo why >&2; exit 3"
+    ran = Context().run(["/bin/sh", "-c", print_all], limit=1000)
+    assert (len(ran.stdout), len(ran.stderr), ran.truncated, ran.exit_code) == (1000, 1000, True, 3)
+    assert (ran.text()[:8], ran.error_text()[-11:]) == ("first\n1\n", "300000\nwhy\n")
+    unheard = Context().run(["/bin/sh", "-c", "echo why >&2"], limit=0)
+    assert (unheard.stderr, unheard.truncated) == (b"", True)
+
+
 def test_paths_are_those_of_the_user_below_the_root(tmp_path: Path) -> None:
     context = Context(root=str(tmp_path), environment={"HOME": "/home/ops"})
     assert context.expand("~") == "/home/ops"

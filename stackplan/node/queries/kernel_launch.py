@@ -10,6 +10,8 @@ many devices nvidia-smi names, null where it could not be asked; `seen` how many
 a row is a GPU or, where MIG is on, an instance of one, with its UUID in `device`. `memory` tells that a fault is for
 want of free memory, which says nothing of the kernel.
 
+What torch prints is read and counts for nothing; of its last words up to 500 characters tell why it ended.
+
 One process does all GPUs, one after the other, and writes down what it begins. When it hangs, crashes or meets a
 fault, that GPU is named and a fresh one goes on with the rest.
 """
@@ -43,7 +45,7 @@ import torch
 archs = list(torch.cuda.get_arch_list())
 if not archs and hasattr(torch._C, "_cuda_getArchFlags"):
     archs = (torch._C._cuda_getArchFlags() or "").split()
-note({"torch": {"version": str(torch.__version__), "cuda": torch.version.cuda, "archs": archs}})
+note({"torch": {"version": str(torch.__version__)[:100], "cuda": torch.version.cuda, "archs": archs[:100]}})
 try:
     torch.cuda.init()
     seen = torch.cuda.device_count()
@@ -72,7 +74,7 @@ for index in wanted:
     note({"begin": index})
     told = {"index": index, "name": None, "compute_capability": None, "fault": None, "memory": False}
     try:
-        told["name"] = torch.cuda.get_device_name(index)
+        told["name"] = str(torch.cuda.get_device_name(index))[:100]
         told["compute_capability"] = "%d.%d" % torch.cuda.get_device_capability(index)
         told["fault"] = run("cuda:%d" % index)
     except Exception as error:
@@ -222,7 +224,7 @@ class _Launcher:
             except _interpret.Died as error:
                 why = error.why
             except ProbeFailed as error:
-                why = error.why.replace(self._interpreter, "the interpreter")
+                why = error.why.replace(self._interpreter, "the interpreter")[:500]
             return _read(descriptor), why
         finally:
             os.close(descriptor)
@@ -254,7 +256,11 @@ def _read(descriptor: int) -> Notes:
     rows: list[dict[str, Any]] = []
     begun = None
     for line in text.splitlines():
-        note = json.loads(line)
+        try:
+            note = json.loads(line)
+        except ValueError:
+            # What ends a process may end it in the middle of a line.
+            continue
         if "gpu" in note:
             rows.append(note["gpu"])
             begun = None

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from stackplan.node.frames import Decoder, encode
 from stackplan.node.queries import kernel_launch
+from stackplan.reports.safe import safe
 
 # Each GPU behaves as FAULTS tells: nothing, an exception's text, hang, a signal, or a wrong result.
 TORCH = """
@@ -152,6 +154,35 @@ def test_a_hang_costs_its_gpu_alone(torch, ask, monkeypatch):
     torch(count=3, faults={"1": "hang"})
     monkeypatch.setattr(kernel_launch, "PATIENCE_S", 6.0)
     assert faults(ask()) == {0: None, 1: "the interpreter did not end within 6 s", 2: None}
+
+
+FLOOD = "def flood(count):\n    import sys\n    for _ in range(count):\n        sys.{}.write('x' * 999_999 + '\\n')\n"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_torch_that_prints_without_measure_hides_nothing(environment, torch, ask, stream):
+    torch(faults={"0": "CUDA error: an illegal memory access"})
+    told = TORCH % json.dumps({"log": str(torch.log)})
+    environment.write("torch/__init__.py", FLOOD.format(stream) + "flood(50)\n" + told)
+    assert faults(ask()) == {0: None}
+    environment.write("torch/__init__.py", FLOOD.format(stream) + "flood(50)\nraise ImportError('libcudart.so.12')\n")
+    assert ask()["fault"] == "ImportError: libcudart.so.12", "the reason stands behind all of it"
+
+
+def test_a_torch_that_never_stops_printing_is_ended(environment, ask, monkeypatch):
+    environment.write("torch/__init__.py", FLOOD.format("stdout") + "while True:\n    flood(9)\n")
+    monkeypatch.setattr(kernel_launch, "PATIENCE_S", 3.0)
+    assert ask()["fault"] == "the interpreter did not end within 3 s, and it prints more than is kept"
+
+
+def test_hostile_words_of_a_torch_are_bounded_and_travel(torch, ask):
+    torch(faults={"0": "\x1b[2J\udcff\0 " + "x" * 10_000_000}, version="2" * 1_500_000)
+    told = ask()
+    assert list(Decoder().feed(encode({"known": told}))) == [{"known": told}]
+    assert told["gpus"][0]["fault"].startswith("AcceleratorError: \x1b[2J\udcff\0 xxx")
+    assert len(told["gpus"][0]["fault"]) == 500
+    assert told["torch"]["version"] == "2" * 100
+    assert safe(told["gpus"][0]["fault"]).isprintable()
 
 
 def test_there_is_a_time_limit_for_all(torch, ask, monkeypatch):
