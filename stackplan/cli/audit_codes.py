@@ -15,10 +15,11 @@ AUDIT_CODES: dict[str, Code] = {
         "the index, the version or the build. `python_packages` without `inherit_config` sees nothing of them.",
     ),
     "SP302": Code(
-        "an installer acts otherwise in other shells or services than in the steps",
-        "An index, a constraint or the like is set in a profile, for sudo or in a unit, and not in what the steps get. "
-        "The steps are not affected. Whoever runs the same command by hand gets something else, and may undo what was "
-        "proven.",
+        "an installer obeys settings in other shells or services that the steps do not have",
+        "A `UV_…` or `PIP_…` variable (an index, a constraint) is set in a profile, for sudo or in a service's unit, and "
+        "not in what the steps get. The steps are not affected. Somebody who runs the same uv or pip command by hand "
+        "gets other versions or builds, and may so replace what a step installed and proved. Remove the variable where "
+        "it is set, or know of it.",
     ),
     "SP304": Code(
         "shells find a program in different places",
@@ -103,10 +104,13 @@ AUDIT_CODES: dict[str, Code] = {
         "where nobody looks.",
     ),
     "SP319": Code(
-        "a profile hangs, fails or prints",
+        "what a login shell finds and sets is unknown, or its profile prints",
         "The user's login shell was started twice, interactive and not, with five seconds for each, nothing to read "
-        "and no terminal. What it leaves running is ended. The plan itself needs no login shell, but people and some "
-        "services do; text that a shell prints which is not interactive breaks scp, rsync and git over SSH.",
+        "and no terminal, to print its variables. Its profile hung, ended the shell, started another one, sent the "
+        "output elsewhere or left PATH empty, so the steps could not be compared with it; the rest of the audit is "
+        "whole. What it leaves running is ended. The plan itself needs no login shell, but people and some services "
+        "do. In the profile, let `[ -t 0 ]` stand before what waits or ends the shell, and `[ -t 1 ]` before what "
+        "prints.",
     ),
     "SP320": Code(
         "proxies are not the same in all shells",

@@ -62,6 +62,11 @@ def test_a_setting_of_a_login_shell_alone(told, looked):
         variables(told, name, UV_INDEX="https://cu128/", UV_NO_PROGRESS="1")
     told["services"] = [service(PIP_CONSTRAINT="/srv/pins.txt")]
     found = looked(told)
+    of_uv, of_pip = found["SP302"]
+    assert of_uv.summary == (
+        "uv obeys settings in a login shell that the steps do not have, and may install something else there"
+    )
+    assert of_pip.remedy.startswith("Remove PIP_CONSTRAINT there. The steps are not affected")
     assert [it.observed for it in found.pop("SP302")] == [
         "UV_INDEX=https://cu128/ in a login shell",
         "PIP_CONSTRAINT=/srv/pins.txt in sglang.service",
@@ -196,11 +201,12 @@ def test_another_environment_is_active(told, looked):
 def test_profiles_that_hang_or_print(told, looked):
     told["contexts"][1:] = [place(it, fault="it did not end within 5 s") for it in ("login", "interactive")]
     finding = only(looked(told), "SP319")
-    assert finding.summary == "a login shell of ops (/bin/bash) cannot be used: it did not end within 5 s"
+    expected = "what a login shell of ops (/bin/bash) finds and sets is unknown: it did not end within 5 s"
+    assert finding.summary == expected
     told["contexts"][1:] = [place("login", noisy=True), place("interactive", noisy=True)]
     note = only(looked(told), "SP319")
     assert note.severity is Severity.NOTE
-    assert note.summary.endswith(" prints in a login shell that nobody reads"), "scp and rsync start no login shell"
+    assert note.summary == "the profile of ops prints text in a login shell that has no terminal"
 
 
 def test_proxies_that_only_a_login_shell_has(told, looked):

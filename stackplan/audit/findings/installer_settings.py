@@ -37,7 +37,7 @@ def _obeyed(tool: str, told: Told) -> Iterator[Diagnosis]:
 
 def _elsewhere(tool: str, told: Told) -> Iterator[Diagnosis]:
     """Yield what makes `tool` act otherwise in other shells and services than in the steps."""
-    found = []
+    found, where, names = [], [], []
     for name in told.names():
         if not variable_decides(tool, name):
             continue
@@ -45,11 +45,15 @@ def _elsewhere(tool: str, told: Told) -> Iterator[Diagnosis]:
         for value, places in told.values(name).items():
             if value not in (None, own):
                 found.append(f"{name}={value} in {titles(places)}")
+                where += places
+                names.append(name)
     if found:
         yield Diagnosis(
             code="SP302",
             severity=Severity.NOTE,
-            summary=f"{tool} installs something else, or from elsewhere, when it is not a step that starts it",
+            summary=f"{tool} obeys settings in {titles(where)} that the steps do not have, and may install something "
+            "else there",
             observed="; ".join(found),
-            remedy="Steps do not see them. Take them away, or whoever installs by hand undoes what is proven.",
+            remedy=f"Remove {listed(names)} there. The steps are not affected, but {tool} by hand may replace what "
+            "they installed and proved.",
         )

@@ -14,13 +14,15 @@ def find(told: Told, subject: Subject) -> Iterator[Diagnosis]:  # noqa: ARG001 -
         yield Diagnosis(
             code="SP319",
             severity=Severity.WARNING,
-            summary=f"{place.title} of {told.user} ({told.shell}) cannot be used: {fault}",
-            remedy="Look into the user's profile and those in /etc. Steps run all the same: they need no login shell.",
+            summary=f"what {place.title} of {told.user} ({told.shell}) finds and sets is unknown: {fault}",
+            remedy="In the profile, wait, end the shell or start another one only at a terminal: `[ -t 0 ] && …`. The "
+            "steps need no login shell and run all the same; only the comparison with it is missing.",
         )
     if any(it.noisy for it in told.shells if it.name == "login"):
         yield Diagnosis(
             code="SP319",
             severity=Severity.NOTE,
-            summary=f"the profile of {told.user} prints in a login shell that nobody reads",
-            remedy="Print only where there is a terminal: `[ -t 1 ] && …`.",
+            summary=f"the profile of {told.user} prints text in a login shell that has no terminal",
+            remedy="Print only at a terminal: `[ -t 1 ] && …`. A program that reads what a command prints in such a "
+            "shell takes the text for the command's.",
         )

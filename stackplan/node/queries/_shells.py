@@ -54,7 +54,8 @@ def ask(name: str, context: Context) -> Shell:
     try:
         ran = _started(name, printing, context)
     except ProbeFailed as error:
-        shell.fault = f"it did not end within {PATIENCE_S:g} s" if "did not end" in error.why else error.why
+        hung, end, flood = error.why.partition(f"did not end within {PATIENCE_S:g} s")
+        shell.fault = f"it {end}{flood}" if end else hung
         return shell
     except CannotTell as error:
         shell.fault = error.why
@@ -65,7 +66,12 @@ def ask(name: str, context: Context) -> Shell:
         shell.fault = _why_silent(name, ran)
         return shell
     shell.noisy = bool(before.strip())
-    shell.variables = parsed(block)
+    variables = parsed(block)
+    if name != "sudo" and not variables.get("PATH"):
+        # Shells disagree on where to look then, so nothing is said of what this one finds.
+        shell.fault = "its profile leaves PATH empty"
+        return shell
+    shell.variables = variables
     return shell
 
 
@@ -80,6 +86,8 @@ def _started(name: str, printing: str, context: Context) -> Ran:
 
 
 def _why_silent(name: str, ran: Ran) -> str:
+    if ran.truncated:
+        return "it prints more than is read"
     lines = [line.strip() for line in ran.error_text().splitlines() if line.strip()]
     # bash says of every shell without a terminal that it has none.
     told = [line for line in lines if "job control" not in line and "terminal process group" not in line]
@@ -87,9 +95,9 @@ def _why_silent(name: str, ran: Ran) -> str:
     if name == "sudo" and told and told[-1].startswith("sudo: "):
         said = f": {told[-1][:200]}"
     else:
-        said = ", only to its error output" if told else ""
+        said = "; it wrote to its error output" if told else ""
     # Whether the command ran is not known: a profile may end its shell, or send the output elsewhere.
-    return f"it ended with exit status {ran.exit_code} and printed nothing of its command{said}"
+    return f"a test command printed nothing in it (exit status {ran.exit_code}){said}"
 
 
 @contextlib.contextmanager

@@ -91,22 +91,40 @@ def test_a_profile_that_hangs_is_given_up(home, node, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("exit 3\n", "it ended with exit status 3 and printed nothing of its command"),
+        ("exit 3\n", "a test command printed nothing in it (exit status 3)"),
         (
             "echo login failed for token Sup3rhunter2 >&2; exit 1\n",
-            "it ended with exit status 1 and printed nothing of its command, only to its error output",
+            "a test command printed nothing in it (exit status 1); it wrote to its error output",
         ),
-        (
-            "exec >/dev/null 2>&1\n",
-            "it ended with exit status 0 and printed nothing of its command",
-        ),
-        ("exec /bin/true\n", "it ended with exit status 0 and printed nothing of its command"),
+        ("exec >/dev/null 2>&1\n", "a test command printed nothing in it (exit status 0)"),
+        ("exec /bin/true\n", "a test command printed nothing in it (exit status 0)"),
+        ("exec /bin/bash\n", "a test command printed nothing in it (exit status 0)"),
+        ("exec /bin/cat\n", "a test command printed nothing in it (exit status 0)"),
+        ("unset PATH\n", "its profile leaves PATH empty"),
+        ("export PATH=\n", "its profile leaves PATH empty"),
+        ("head -c 5000000 /dev/zero\n", "it prints more than is read"),
     ],
 )
 def test_a_profile_that_ends_its_shell(home, node, text, fault):
     profile(home, "bash", text)
-    _, places = asked(node())
+    told, places = asked(node(), programs=["env"])
     assert places["login"]["fault"] == fault
+    assert (places["login"]["variables"], places["login"]["programs"]) == ({}, {})
+    assert places["step"]["programs"]["env"]["path"] == "/usr/bin/env"
+    assert [it["role"] for it in told["space"]] == ["cache", "temporary"], "the rest of the audit goes on"
+
+
+def test_a_profile_that_prints_without_end_is_given_up(home, node, monkeypatch):
+    monkeypatch.setattr(_shells, "PATIENCE_S", 2.0)
+    profile(home, "bash", "yes\n")
+    assert asked(node())[1]["login"]["fault"] == "it did not end within 2 s, and it prints more than is kept"
+
+
+def test_a_profile_that_sets_no_path_and_reads_is_asked_all_the_same(home, node):
+    profile(home, "bash", "read -r answer; printf 'name? '; set -eu; export UV_NO_CACHE=1\n")
+    place = asked(node(), programs=["env"])[1]["login"]
+    assert (place["fault"], place["noisy"], place["variables"]) == (None, True, {"UV_NO_CACHE": "1"})
+    assert place["programs"]["env"]["path"] == "/usr/bin/env"
 
 
 def test_a_shell_that_is_not_there(node):
@@ -142,7 +160,7 @@ def test_a_variable_too_large_for_any_program_is_a_fault_of_the_shell(home, node
     profile(home, "bash", "export UV_INDEX=$(head -c 1000000 /dev/zero | tr '\\0' x)\n")
     _, places = asked(node())
     assert places["login"]["variables"] == {}
-    assert "printed nothing of its command" in places["login"]["fault"]
+    assert "a test command printed nothing in it" in places["login"]["fault"]
     assert places["step"]["fault"] is None
 
 
