@@ -11,6 +11,8 @@ from stackplan.model.kernel_caches import KernelCache, amount, kernel_caches
 from stackplan.model.kind import ConditionKind
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
+_SHOWN = 3
+
 
 @dataclass(frozen=True, slots=True)
 class NoStaleCaches(ConditionKind):
@@ -73,7 +75,9 @@ def _of_cache(cache: KernelCache, text: str, *, complete: bool) -> Verdict:
     if not cache.stale_entries and (cache.mixed_entries or cache.blind_folders):
         whys = [_mixed(cache)] if cache.mixed_entries else []
         if cache.blind_folders:
-            whys.append(f"what is in {_first(cache.blind[0], cache.blind_folders)} could not be looked at")
+            more = cache.blind_folders - len(cache.blind[:_SHOWN])
+            rest = f"; and {more} more" if more > 0 else ""
+            whys.append(f"cannot look into {'; '.join(cache.blind[:_SHOWN])}{rest}")
         return unknown(f"no stale kernels of {cache.tool}", why=listed(whys), expected="none")
     if not cache.stale_entries:
         return held(text)
@@ -89,10 +93,6 @@ def _of_cache(cache: KernelCache, text: str, *, complete: bool) -> Verdict:
 def _mixed(cache: KernelCache) -> str:
     more = f", and so on in {cache.mixed_entries} folders" if cache.mixed_entries > 1 else ""
     return f"old kernels lie beside {cache.strays[0]}, which is not {cache.tool}'s{more}"
-
-
-def _first(name: str, count: int) -> str:
-    return name if count == 1 else f"{name}, and in {count - 1} more,"
 
 
 def _reasons(cache: KernelCache) -> str:

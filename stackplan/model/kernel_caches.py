@@ -93,7 +93,6 @@ def _cleared(row: dict[str, Plain]) -> dict[str, Plain]:
 def _read(row: dict[str, Plain]) -> KernelCache:
     # Facts that were recorded earlier do not tell of all of this.
     strays = tuple(map(str, _list(row, "strays")))
-    blind = tuple(f"{it['path']}: {it['why']}" for it in _list(row, "blind") if isinstance(it, dict))
     return KernelCache(
         tool=str(row["tool"]),
         path=str(row["path"]),
@@ -111,7 +110,7 @@ def _read(row: dict[str, Plain]) -> KernelCache:
         mixed_entries=_number(row, "mixed_entries") if "mixed_entries" in row else 0,
         strays=strays,
         stray_count=_number(row, "stray_count") if "stray_count" in row else len(strays),
-        blind=blind,
+        blind=tuple(map(str, _list(row, "blind"))),
         blind_folders=_number(row, "blind_folders") if "blind_folders" in row else 0,
     )
 

@@ -154,7 +154,7 @@ def test_what_would_be_left_is_told_beside_what_is_removed(kind, facts):
     one = {"mixed_entries": 1, "strays": ["/v/0f/thesis.docx"]}
     told = {**TOLD, "caches": [{**ROW, **mixed}, {**ALL_STALE, **one}]}
     assert [note.summary for note in kind.notes(facts({ASKED: told}))] == [
-        f"2 folders of old kernels in /home/ops/.triton/cache would be left: {', '.join(mixed['strays'])} are not triton's",
+        f"2 folders of old kernels in {ROW['path']} would be left: {', '.join(mixed['strays'])} are not triton's",
         "1 folder of old kernels in /v would be left: /v/0f/thesis.docx is not vllm's",
     ]
     assert kind.job(facts({ASKED: told})).display == kind.job(facts({ASKED: TOLD})).display

@@ -207,7 +207,7 @@ def told(cache: Cache, packages: Packages, budget: Budget) -> dict[str, Any]:
         row["fault"] = f"{cache.path} cannot be looked into: {error.strerror}"
     row["reasons"] = [{"why": why, "entries": count} for why, count in reasons.items()]
     row["stale"] = _largest(stale)
-    row["blind"] = [{"path": path, "why": why} for path, why in sorted(blind.items())[:MOST_NAMED]]
+    row["blind"] = [f"{path}: {why}" for path, why in sorted(blind.items())[:MOST_NAMED]]
     row["blind_folders"] = len(blind)
     return row
 

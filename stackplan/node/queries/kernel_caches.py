@@ -9,7 +9,7 @@ answer about an environment begins with:
                  "reasons": [{"why": "older than torch 2.11.0+cu130", "entries": 312}],
                  "stale": [{"path": "/data/sglang/triton/cache/4XQ…", "bytes": 3785728, "written": 1760000000}],
                  "mixed_entries": 1, "strays": ["/data/sglang/triton/cache/7RA…/notes.txt"], "stray_count": 1,
-                 "blind": [{"path": "/data/sglang/triton/cache/9B…", "why": "Permission denied"}], "blind_folders": 1}],
+                 "blind": ["/data/sglang/triton/cache/9B…: Permission denied"], "blind_folders": 1}],
      "holders": [{"pid": 41233, "name": "python", "tool": "triton"}], "hidden": 0}
 `real` is where the folder lies, null where that is `path`. `stale` are the largest of the stale entries, `written` the
 time of the oldest file in one. `mixed_entries` would be stale, too, and hold something that the tool does not write

@@ -1,5 +1,6 @@
 """Small real trees and stand-in programs for the queries."""
 
+import os
 import shutil
 import venv
 from collections.abc import Callable, Mapping
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from stackplan.node.context import Context
+from stackplan.node.queries import kernel_caches
+from stackplan.node.tasks import clear_caches
+from tests.node.queries.kernels import INSTALLED
 
 
 class Venv:
@@ -98,3 +102,81 @@ def refuse() -> Callable[[Path], None]:
         path.symlink_to(path.name)
 
     return make
+
+
+@pytest.fixture
+def home(tmp_path):
+    path = tmp_path / "home"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def stack(environment):
+    """Packages of CUDA 13 that were installed at INSTALLED."""
+    environment.install("torch", "2.11.0+cu130", {"torch/version.py": "__version__ = '2.11.0+cu130'\ncuda = '13.0'\n"})
+    for name, version in (("triton", "3.6.0"), ("flashinfer-python", "0.6.14"), ("vllm", "0.16.0")):
+        environment.install(name, version)
+    for path in environment.packages.glob("*.dist-info"):
+        for it in (*path.iterdir(), path):
+            os.utime(it, (INSTALLED, INSTALLED))
+    return environment
+
+
+@pytest.fixture
+def write(home):
+    """Return what writes a file in the home, as old as it is told to be."""
+
+    def make(path, age, content=b"kernel"):
+        place = home / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+        os.utime(place, (age, age))
+        return place
+
+    return make
+
+
+@pytest.fixture
+def ask(home, stack):
+    """Return what asks `kernel_caches`: the answer, and the caches in it that are there, by their tools."""
+
+    def rows(**variables):
+        found = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TMPDIR": str(home / "tmp"), **variables}
+        told = kernel_caches.answer(stack.asked, Context(environment=found))
+        return told, {row["tool"]: row for row in told["caches"] if row["exists"]}
+
+    return rows
+
+
+@pytest.fixture
+def passable(tmp_path):
+    """Let other users through the folders of the test, which are this user's alone."""
+    above = [path for path in (tmp_path, *tmp_path.parents) if path.stat().st_uid == os.geteuid()]
+    modes = {path: path.stat().st_mode for path in above}
+    for path, mode in modes.items():
+        path.chmod(mode | 0o011)
+    yield
+    for path, mode in modes.items():
+        path.chmod(mode)
+
+
+@pytest.fixture
+def clear(home, stack, monkeypatch):
+    """Return what clears the caches that the query found, with the variables of the step laid over the node's."""
+
+    def perform(*, variables=None, step=None, **more):
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setenv("TMPDIR", str(home / "tmp"))
+        for name in list(os.environ):
+            if name.endswith(("_CACHE_DIR", "_CACHE_HOME", "_CACHE_ROOT")):
+                monkeypatch.delenv(name)
+        for name, value in (variables or {}).items():
+            monkeypatch.setenv(name, value)
+        places = kernel_caches.places_of(Context())
+        caches = [{"tool": it.tool, "path": it.path, "named_by": it.named_by} for it in places]
+        for name, value in (step or {}).items():
+            monkeypatch.setenv(name, value)
+        return clear_caches.perform({**stack.asked, "user": None, "caches": caches, **more})
+
+    return perform

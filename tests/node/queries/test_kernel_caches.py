@@ -9,16 +9,9 @@ import pytest
 
 from stackplan.node.context import Context
 from stackplan.node.queries import _kernel_cache_places, _kernel_caches, kernel_caches
-from stackplan.node.tasks import clear_caches
 from tests.node.elf_files import elf_file
 from tests.node.queries import torch_extension
-
-HASH = "4XQ7" * 13
-GENERATED = f"cab{'k7' * 24}.py"
-HEX = "0f" * 32
-INSTALLED = 1_700_000_000
-OLD, NEW = INSTALLED - 3600, INSTALLED + 3600
-
+from tests.node.queries.kernels import GENERATED, HASH, HEX, NEW, OLD
 
 TRITON, TILELANG = f".triton/cache/{HASH}", f".tilelang/cache/{HEX}"
 FLASHINFER, VLLM = ".cache/flashinfer/0.6.14/90a_100a", ".cache/vllm/torch_compile_cache/0f0f0f0f0f"
@@ -96,47 +89,6 @@ CONTENTS = {
 def content(path):
     """Return what a tool writes there, as far as it is looked at."""
     return CONTENTS.get(path.rpartition("/")[2], b"kernel")
-
-
-@pytest.fixture
-def home(tmp_path):
-    path = tmp_path / "home"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def stack(environment):
-    """Packages of CUDA 13 that were installed at INSTALLED."""
-    environment.install("torch", "2.11.0+cu130", {"torch/version.py": "__version__ = '2.11.0+cu130'\ncuda = '13.0'\n"})
-    for name, version in (("triton", "3.6.0"), ("flashinfer-python", "0.6.14"), ("vllm", "0.16.0")):
-        environment.install(name, version)
-    for path in environment.packages.glob("*.dist-info"):
-        for it in (*path.iterdir(), path):
-            os.utime(it, (INSTALLED, INSTALLED))
-    return environment
-
-
-@pytest.fixture
-def write(home):
-    def make(path, age, content=b"kernel"):
-        place = home / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
-        os.utime(place, (age, age))
-        return place
-
-    return make
-
-
-@pytest.fixture
-def ask(home, stack, tmp_path):
-    def rows(**variables):
-        found = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TMPDIR": str(home / "tmp"), **variables}
-        told = kernel_caches.answer(stack.asked, Context(environment=found))
-        return told, {row["tool"]: row for row in told["caches"] if row["exists"]}
-
-    return rows
 
 
 def test_each_tool_where_it_keeps_its_kernels(ask, write):
@@ -382,37 +334,7 @@ def test_a_path_of_a_variable_that_is_not_whole():
     assert {"/home/ops/t", "/home/ops/dg"} <= {row.path for row in rows}
 
 
-@pytest.fixture
-def passable(tmp_path):
-    """Let other users through the folders of the test, which are this user's alone."""
-    above = [path for path in (tmp_path, *tmp_path.parents) if path.stat().st_uid == os.geteuid()]
-    modes = {path: path.stat().st_mode for path in above}
-    for path, mode in modes.items():
-        path.chmod(mode | 0o011)
-    yield
-    for path, mode in modes.items():
-        path.chmod(mode)
-
-
 class TestClearing:
-    @pytest.fixture
-    def clear(self, home, stack, monkeypatch):
-        def perform(*, variables=None, step=None, **more):
-            monkeypatch.setenv("HOME", str(home))
-            monkeypatch.setenv("TMPDIR", str(home / "tmp"))
-            for name in list(os.environ):
-                if name.endswith(("_CACHE_DIR", "_CACHE_HOME", "_CACHE_ROOT")):
-                    monkeypatch.delenv(name)
-            for name, value in (variables or {}).items():
-                monkeypatch.setenv(name, value)
-            places = kernel_caches.places_of(Context())
-            caches = [{"tool": it.tool, "path": it.path, "named_by": it.named_by} for it in places]
-            for name, value in (step or {}).items():
-                monkeypatch.setenv(name, value)
-            return clear_caches.perform({**stack.asked, "user": None, "caches": caches, **more})
-
-        return perform
-
     def test_what_is_stale_goes_and_nothing_else(self, home, clear, write, capsys, tmp_path):
         outside = tmp_path / "outside"
         outside.write_text("precious")
