@@ -8,6 +8,8 @@ from stackplan.language.lint._own_address import is_own
 from stackplan.language.lint._tree import Command
 
 FETCHERS = frozenset({"curl", "wget", "aria2c", "axel"})
+MARKS = (*sorted(FETCHERS), "urlretrieve", "urlopen", "requests", "httpx")
+"""One of these stands in whatever fetches something."""
 _CURL_VALUES = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 _CURL_LONG = frozenset(
     {

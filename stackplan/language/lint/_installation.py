@@ -117,8 +117,9 @@ def of_script(script: Script, variables: Variables, written: Mapping[str, Script
     """Yield what each `pip install` of a script asks for."""
     known = dict(variables)
     fresh = False
+    makes = script.mentions("venv", "virtualenv")
     for command in script.commands:
-        fresh = fresh or (_MAKERS.search(" ".join(command.words[:4])) is not None and command.program != "rm")
+        fresh = fresh or (makes and _MAKERS.search(" ".join(command.words[:4])) is not None and command.program != "rm")
         if command.program in ("", "export"):
             known |= _set_by((*command.assignments, *command.words[1:]), script.place(command))
         elif _installers.verb(command) == "install":

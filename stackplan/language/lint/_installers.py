@@ -14,6 +14,7 @@ _VALUES = frozenset(
 """Options that stand before the verb and take the next word."""
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _PROGRAM = re.compile(rf"pip[\d.]*|uv|conda|mamba|micromamba|{_PYTHON.pattern}")
+_INITIALS = "pucm"
 _MODULE = re.compile(r"-[A-Za-z]*m(?P<name>pip|uv)?")
 _SYSTEM = ("apt", "apt-get", "aptitude", "nala", "dnf", "yum", "zypper")
 
@@ -27,7 +28,7 @@ def verb(command: Command) -> str | None:
 
 
 def _told(command: Command) -> str | None:
-    if _PROGRAM.fullmatch(command.program) is None:
+    if command.program[:1] not in _INITIALS or _PROGRAM.fullmatch(command.program) is None:
         return None
     name, words = _named(command)
     if command.has("--dry-run", "--help") or name is None:

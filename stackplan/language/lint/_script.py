@@ -27,6 +27,10 @@ class Script:
         script.__dict__["block"] = read_arguments(argv)
         return script
 
+    def mentions(self, *marks: str) -> bool:
+        """Return whether one of some texts stands in it at all: most scripts have nothing that a rule is about."""
+        return any(it in self.text for it in marks)
+
     @cached_property
     def block(self) -> Block:
         return read(self.text)

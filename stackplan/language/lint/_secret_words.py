@@ -40,6 +40,7 @@ _PASSWORD = {
     "usermod": ("-p",),
 }
 """Options whose value is a password by itself. Of docker and its like only where they log in."""
+_TAKING = frozenset({*_LOGIN, *_PASSWORD, "openssl"})
 _LOGS_IN = frozenset({"docker", "podman", "nerdctl", "helm", "oras"})
 _MOUNTING = frozenset({"docker", "podman", "nerdctl", "buildah", "docker-compose"})
 """Their `--secret` names what is mounted: `id=hf,src=/run/secrets/hf`."""
@@ -88,18 +89,18 @@ def _input(command: Command, before: Command | None) -> list[str]:
 
 def _options(command: Command) -> Iterator[tuple[str, str]]:
     """Yield the options whose value is written out, and `wandb login` and `vault login` with what lets in."""
-    words = command.words
+    words, taking = command.words, command.program in _TAKING
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-"):
             following = words[at + 1] if at + 1 < len(words) else ""
-            secret = following if _says_secret(command, word, following) else _password(command, word, following)
+            told = word.startswith("--") and _says_secret(command, word, following)
+            secret = following if told else _password(command, word, following) if taking else None
             if secret is not None:
                 name = word.partition("=")[0]
                 short = not name.startswith("--") and name not in _OF_OPENSSL
                 yield f"the value of `{word[:2] if short else name}`", secret
-    plain = [it for it in words if not it.startswith("-")]
-    if command.starts("wandb", "login") and in_clear("".join(plain[2:3])):
-        yield "the key given to `wandb login`", plain[2]
+    if command.starts("wandb", "login") and in_clear("".join(command.plain[1:2])):
+        yield "the key given to `wandb login`", command.plain[1]
     if command.starts("vault", "login") and words[-1] != "login" and in_clear(words[-1]):
         valued = words[-2].startswith("-") and "=" not in words[-2] and words[-2] not in _OF_VAULT
         if not (valued or words[-1].startswith("-") or "=" in words[-1]):
@@ -147,7 +148,7 @@ def _value(word: str, following: str, options: tuple[str, ...]) -> str | None:
 
 def _reads_secret(command: Command) -> str | None:
     """Return the program that reads a secret from the command's input; None where none does."""
-    if command.program in _READING or _ASKED_TO_READ & set(command.words):
+    if command.program in _READING or not _ASKED_TO_READ.isdisjoint(command.words):
         return command.program
     if command.program == "cryptsetup" and ("-" in command.words or "--key-file=-" in command.words):
         return command.program

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._answers import Answers
 from stackplan.language.lint._comparing import ANY, compared, compares_itself
-from stackplan.language.lint._fetching import fetches, keeps
+from stackplan.language.lint._fetching import MARKS, fetches, keeps
 from stackplan.language.lint._kept import file_name, kept_at
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
@@ -27,6 +27,8 @@ def check(subject: Subject) -> Iterator[Finding]:
     answers = Answers(subject)
     for step in subject.running:
         assert step.script is not None
+        if not step.script.mentions(*MARKS):
+            continue
         files = [found for pipeline in pipelines(step.script.block) for found in _kept(pipeline)]
         kept = [(it, file_name(path)) for it, path in files if not answers.only_read(it, path)]
         known = compared(step.script.block, (name for _, name in kept if name)) if kept else frozenset()

@@ -21,6 +21,8 @@ _REMEDY = "keep the first alone: a node that cannot have it has to stop"
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
+        if not step.script.mentions("install", "sync", "add"):
+            continue
         found = _Fallbacks(_own_installers(step.script.block))
         for block in blocks(step.script.block):
             for it in dict.fromkeys(found.of_block(block)):

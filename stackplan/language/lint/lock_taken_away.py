@@ -10,6 +10,7 @@ from stackplan.language.lint._tree import Command, Pipeline, blocks, own_pipelin
 
 _LOCK = re.compile(r"/var/(?:lib|cache|\{[^}]*\})/?(?:dpkg|apt|\{[^}]*\}|\*).*(?:lock|\*)|/var/lib/dpkg/lock")
 _HOLDERS = re.compile(r"(?<![\w-])(?:apt|\[a\]pt|apt-get|dpkg|unattended-upgr\w*)(?![\w-])")
+_MARKS = ("apt", "dpkg", "unattended", "/var/")
 _KILLING = frozenset({"pkill", "killall", "skill"})
 _ASKING = frozenset({"pgrep", "pidof", "lsof", "fuser", "ps", "grep"})
 
@@ -17,6 +18,8 @@ _ASKING = frozenset({"pgrep", "pidof", "lsof", "fuser", "ps", "grep"})
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
+        if not step.script.mentions(*_MARKS):
+            continue
         for block in blocks(step.script.block):
             folder = ""
             for pipeline in own_pipelines(block):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from stackplan.language.lint._fetching import FETCHERS, fetches
+from stackplan.language.lint._fetching import FETCHERS, MARKS, fetches
 from stackplan.language.lint._handed import SHELLS, python_text
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
@@ -18,6 +18,8 @@ _ASSIGNED = re.compile(r"(\w+)=[\"']?[$`]")
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
+        if not step.script.mentions(*MARKS):
+            continue
         brought = _brought(step.commands)
         for pipeline in pipelines(step.script.block):
             for it in _running(pipeline, brought):

@@ -14,6 +14,7 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, shows, working, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
+from stackplan.language.lint._unstopped import Unstopped, in_own_shell
 
 _AS_IF = "write it as `if`, and `exit 1` in it"
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
@@ -33,6 +34,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
     ends: frozenset[int] | None = None
+    unstopped = Unstopped.of(script.block)
     for block in blocks(script.block):
         yield from unheard(block)
         yield from _switched_off(block, script)
@@ -41,16 +43,21 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
             yield first, summary, "write one command a line: each failure then stops the script"
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
-            for lost in _passed_over(chain, block, script, last=last):
+            passed = list(_passed_over(chain, block, script, last=last))
+            for lost in passed:
                 ends = failing(script.block) if ends is None else ends
                 # Behind it the script fails anyway: nothing but a diagnosis is passed over.
                 if id(block) not in ends or installs(lost[0]):
                     yield lost
             if not last:
                 yield from _ended_well(chain, block.chains[number + 1])
+            if not passed:
+                yield from unstopped.in_chain(chain)
             for pipeline in chain.pipelines:
                 for part in pipeline.parts:
-                    if isinstance(part, Group) and part.kind == "if":
+                    if isinstance(part, Command) and part.handed:
+                        yield from in_own_shell(part)
+                    elif isinstance(part, Group) and part.kind == "if":
                         yield from _told_only(part)
 
 
@@ -75,10 +82,15 @@ def _passed_over(chain: Chain, block: Block, script: Script, *, last: bool) -> I
 
 def _ended_well(chain: Chain, following: Chain) -> Iterator[tuple[Command, str, str]]:
     """Look at `sh -c 'A; true'`: where a failure does not stop the text, what is last gives it its status."""
-    after = [it for part in following.pipelines[0].parts for it in surface(part)]
-    lost = [it for it in working(chain.pipelines[-1]) if not it.errexit and not it.tested]
-    if lost and len(after) == len(following.pipelines) == 1 and nothing(after[0]):
-        yield _said(lost[-1], f"; {after[0].text}")
+    last = following.pipelines[0].parts[0]
+    if (
+        isinstance(last, Command)
+        and nothing(last)
+        and len(following.pipelines[0].parts) == len(following.pipelines) == 1
+    ):
+        lost = [it for it in working(chain.pipelines[-1]) if not it.errexit and not it.tested]
+        if lost:
+            yield _said(lost[-1], f"; {last.text}")
 
 
 def _said(command: Command, behind: str) -> tuple[Command, str, str]:
@@ -196,7 +208,8 @@ RULE = warning(
     "scripts with -euo pipefail so that the first failure stops the step; a status turned round by an exclamation "
     "mark never does, so a negated grep in the middle of a script is no check; nor does what "
     "fails before the last of several commands joined by `&&`, so `cd X && make install` leaves the work out and the "
-    "next line runs. Programs that answer with their status, such as grep and test, are otherwise not meant, nor what "
+    "next line runs; nor is it heard what fails within `f || …`, `if f` or `{ …; } || …` before the last command there, "
+    "or in the text of a shell without -e, such as `ssh NODE 'a; b'`. Programs that answer with their status, such as grep and test, are otherwise not meant, nor what "
     "takes away something that may be gone already (rm, kill, umount), nor what sends word to somebody, nor a status "
     "that is looked at (`rc=$?`), nor a diagnosis in a branch that ends with `exit 1`.",
     check,
