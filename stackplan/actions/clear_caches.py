@@ -19,8 +19,8 @@ from stackplan.model.kind import ActionKind, CannotAct, Prediction
 from stackplan.model.location import Location
 
 MOST_NAMED = 20
-_LINES = 54
-"""What a report shows of details is no more than some sixty lines, and each cache is to have its part."""
+_LINES = 60
+"""As many lines of details as a report shows; each cache is to have its part of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ class ClearCaches(ActionKind):
     own files is left, and told, also in the plan: the tool's are known by their names and, where people use such names
     too, by what is in them. A link of the user's own that leads to a cache is followed (`~/.cache` on another disk),
     and so is one of root's; inside a cache no link is. The folders are those that the user's own environment leads to;
-    the step's `env` moves none of them. Where the kernels are another user's, the
-    action has to run as that user (`user` of the step), or as root.
+    the step's `env` moves none of them. Where the kernels are another user's, the action has to run as that user
+    (`user` of the step), or as root.
     """
 
     arguments: Arguments
@@ -105,7 +105,7 @@ class ClearCaches(ActionKind):
         }
         after = facts.foreseen(answers)
         changes = differences(self.state(facts), self.state(after))
-        most = min(MOST_NAMED, _LINES // max(1, len(stale)))
+        most = min(MOST_NAMED, max(1, _LINES // max(1, len(stale)) - 1))
         details = tuple(line for cache in stale for line in _named(cache, most))
         return Prediction(changes=changes, answers=answers, details=details)
 

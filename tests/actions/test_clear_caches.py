@@ -112,6 +112,53 @@ def test_files_and_bytes_are_foretold(kind, facts):
     assert (condition.kind, verdict.status) == ("no_stale_caches", Status.HELD)
 
 
+def stale(count, at="/c"):
+    rows = [{"path": f"{at}/{index:02}", "bytes": 1024 * (count - index), "written": 1760000000} for index in range(20)]
+    return {**ROW, "path": at, "stale": rows[:count], "stale_entries": count}
+
+
+def test_each_entry_that_would_go_is_named(kind, facts):
+    few = kind.predict(facts({ASKED: {**TOLD, "caches": [stale(2)]}}))
+    assert few.details == ("- /c/00 (2.0 KiB, written 2025-10-09)", "- /c/01 (1.0 KiB, written 2025-10-09)")
+    many = kind.predict(facts({ASKED: {**TOLD, "caches": [stale(312), stale(1, "/d")]}}))
+    assert len(many.details) == 20 + 1 + 1
+    assert many.details[19:21] == ("- /c/19 (293 KiB, written 2025-10-09)", "  and 292 more of triton in /c")
+    several = kind.predict(facts({ASKED: {**TOLD, "caches": [stale(312, f"/{index}") for index in range(9)]}}))
+    assert sum(line.startswith("- /8/") for line in several.details) == 5, "of each cache some, in sixty lines of all"
+    assert len(several.details) == 9 * 6
+
+
+def test_facts_that_were_recorded_earlier_name_what_they_know(kind, facts):
+    assert kind.predict(facts({ASKED: {**TOLD, "caches": [ROW]}})).details == (
+        "- /home/ops/.triton/cache/4XQ",
+        "  and 311 more of triton in /home/ops/.triton/cache",
+    )
+
+
+def test_a_file_may_bear_any_time(kind, facts):
+    row = stale(1) | {"stale": [{"path": "/c/00", "bytes": 5, "written": 10**15}]}
+    assert kind.predict(facts({ASKED: {**TOLD, "caches": [row]}})).details == (
+        "- /c/00 (5 B, written at 1000000000000000 s)",
+    )
+
+
+def test_what_cannot_be_looked_into_is_told(kind, facts):
+    blind = {**ROW, "blind": ["/c/a: Permission denied", "/c/b: Input/output error"], "blind_folders": 5}
+    (note,) = kind.notes(facts({ASKED: {**TOLD, "caches": [blind]}}))
+    assert note.summary == (
+        f"5 folders in {ROW['path']} cannot be looked into and stay: "
+        "/c/a: Permission denied, /c/b: Input/output error and 3 more"
+    )
+
+
+def test_where_a_link_leads_is_reached_too(kind, facts):
+    led = {**ROW, "real": "/data/triton"}
+    below = Query("file", {"path": "/data/triton/4XQ"})
+    asked = facts({ASKED: {**TOLD, "caches": [led]}, below: Known({})})
+    assert below in kind.reach(asked)
+    assert kind.predict(asked).answers[below] == Unknown("kernels are removed there")
+
+
 def test_other_users_and_environments_are_left_alone(kind, facts):
     theirs = Query("kernel_caches", {"venv": "~/ml-env"}, "sglang")
     other = Query("kernel_caches", {"venv": "~/other"})

@@ -68,7 +68,11 @@ def test_stale_kernels_go_and_the_others_stay(stackplan, project, home):
     assert first["predicted"] == [
         {"kind": "cache", "name": f"{home}/.triton/cache", "before": "2 files (4.0 KiB)", "after": "1 file (2.0 KiB)"}
     ]
+    kernel = f"{home}/.triton/cache/{HASH} (2.0 KiB, written 2001-09-09)"
+    assert first["details"] == [f"- {kernel}"]
     assert second["outcome"] == "satisfied"
+    shown = stackplan("plan", "kernels.yaml", "--local", **temporary).stdout
+    assert kernel in " ".join(shown.split())
     assert (home / ".triton/cache" / HASH).exists(), "a plan changes nothing"
 
     ended = stackplan("apply", "kernels.yaml", "--local", "--yes", "--format", "json", **temporary)
