@@ -26,6 +26,23 @@ _OTHER_OWNER = "also written by "
 """How the walk over RECORD names the second owner of a file."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """A file that the walk over RECORD found fault with; `detail` says by how much, where there is more to say."""
+
+    kind: str
+    name: str
+    path: str
+    detail: str | None
+
+    @property
+    def text(self) -> str:
+        """What is wrong with it, for people."""
+        if self.kind == "wrong-size" and self.detail:
+            return f"{self.path} has {self.detail}"
+        return f"{self.path} is {'missing' if self.kind == 'missing-file' else 'no plain file'}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """The evidence, read. `after` is empty where the environment could not be asked afterwards."""
@@ -43,6 +60,8 @@ class Failure:
     findings: tuple[tuple[str, str], ...]
     shared: tuple[tuple[str, str], ...] = ()
     """Pairs of distributions that both own a file."""
+    files: tuple["FileFault", ...] = ()
+    """The files that are not as RECORD says, as far as the walk named them."""
 
     @property
     def at(self) -> str:
@@ -92,6 +111,7 @@ def read_failure(wishes: Wishes, node: InstallerFacts | None, evidence: Evidence
         after=_distributions(evidence.after, wishes.venv),
         findings=_findings(evidence.after, wishes.venv),
         shared=_shared(evidence.after, wishes.venv),
+        files=_files(evidence.after, wishes.venv),
     )
 
 
@@ -109,6 +129,14 @@ def _findings(facts: Facts, venv: str) -> tuple[tuple[str, str], ...]:
     """Return (kind, canonical name) of what the walk over RECORD found."""
     named = [(kind, row.get("distribution")) for kind, row in _rows(facts, venv)]
     return tuple(dict.fromkeys((kind, canonicalize_name(name)) for kind, name in named if isinstance(name, str)))
+
+
+def _files(facts: Facts, venv: str) -> tuple[FileFault, ...]:
+    return tuple(
+        FileFault(kind, canonicalize_name(name), path, detail if isinstance(detail := row.get("detail"), str) else None)
+        for kind, row in _rows(facts, venv)
+        if isinstance(name := row.get("distribution"), str) and isinstance(path := row.get("path"), str)
+    )
 
 
 def _shared(facts: Facts, venv: str) -> tuple[tuple[str, str], ...]:

@@ -14,16 +14,21 @@ from stackplan.model.pep440 import InvalidVersion, Version
 
 # pip: "Could not fetch URL https://…: There was a problem confirming the ssl certificate: … - skipping".
 _UNREAD = re.compile(r"Could not fetch URL|Retrying \(Retry\(total=0|- skipping$", re.IGNORECASE)
+_NAMED = 3
+"""Files of a summary; of more it says that there are others."""
 
 
 def half_installed(failure: Failure) -> Diagnosis | None:
-    """SP203: metadata is there and files are not, so the installer believes that there is nothing to do."""
+    """SP203: metadata is there and files are not, or others, so the installer believes that there is nothing to do."""
     kinds = ("missing-file", "no-plain-file", "wrong-size")
     names = tuple(dict.fromkeys(name for kind, name in failure.findings if kind in kinds))
     if not names or failure.wishes.reinstall.everything or all(failure.wishes.reinstall.covers(name) for name in names):
         return None
+    faults = [it for it in failure.files if it.kind in kinds]
+    told = "; ".join([*(it.text for it in faults[:_NAMED]), *(["and others"] if len(faults) > _NAMED else [])])
     summary = (
-        f"Files of {listing(names)} are missing or cut short, and installers look only at the metadata, which is there."
+        f"Files of {listing(names)} are not as RECORD says ({told}), and installers look only at the metadata, "
+        "which is there."
     )
     others = [name for name in names if name not in failure.wishes.names]
     if others:

@@ -23,6 +23,7 @@ from stackplan.actions._package_rows import (
 from stackplan.actions._predicted_libraries import libraries_answer
 from stackplan.actions._predicted_torch import torch_answer
 from stackplan.actions._target import told
+from stackplan.actions._written_anew import foretold_times
 from stackplan.model.arguments import Value
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 from stackplan.model.frozen import dataclass
@@ -137,8 +138,13 @@ class Scene:
             return self._installers(answer)
         if query.kind == "torch":
             return self._torch(answer)
+        return self._of_files(query, answer)
+
+    def _of_files(self, query: Query, answer: Answer) -> Answer:
+        left = frozenset(canonical(row) for row in self.after.rows)
+        if query.kind == "record_times":
+            return foretold_times(answer, self.changed, left, self.after.round)
         if query.kind == "cuda_libraries" and (self.changed or self._created):
-            left = frozenset(canonical(row) for row in self.after.rows)
             return libraries_answer(answer, self._head(answer), self.changed, left)
         return self._not_known
 

@@ -14,6 +14,7 @@ from stackplan.actions._outlook import Means, Outlook, outlook, question
 from stackplan.actions._predicted import Scene
 from stackplan.actions._target import told
 from stackplan.actions._wishes import Installer, Wishes, read_wishes
+from stackplan.actions._written_anew import record_times_query, told_apart
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State, differences
 from stackplan.model.concern import Concern, Matter
@@ -38,7 +39,8 @@ class PythonPackages(ActionKind):
 
     `UV_*` and `PIP_*` variables and configuration files of the node are ignored unless `inherit_config: true`; proxies
     are kept. An index with a password goes through the environment, never a command line. Afterwards
-    `environment_intact` is checked without being written down. What changed is told from the dist-info folders.
+    `environment_intact` is checked without being written down. What changed is told from the dist-info folders; that a
+    package of `reinstall` was written anew, though its files are the same, from the time of its RECORD.
     """
 
     arguments: Arguments
@@ -75,6 +77,7 @@ class PythonPackages(ActionKind):
             self._installer_query(),
             distributions_query(venv=self.wishes.venv),
             records_query(self.wishes.venv),
+            *((record_times_query(self.wishes.venv),) if self.wishes.reinstall else ()),
             *self.reads(),
         )
 
@@ -123,6 +126,8 @@ class PythonPackages(ActionKind):
 
     def state(self, facts: Facts) -> State:
         packages = package_state(facts[distributions_query(venv=self.wishes.venv)])
+        if self.wishes.reinstall:
+            packages = told_apart(packages, self.wishes.reinstall, facts[record_times_query(self.wishes.venv)])
         answer = facts[self._installer_query()]
         if isinstance(answer, Known) and installer_facts(answer).kind == "environment":
             return {**packages, ("environment", self.wishes.venv): Held("present")}

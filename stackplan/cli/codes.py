@@ -21,10 +21,12 @@ CODES: dict[str, Code] = {
         "that does not sort higher, pin it exactly or name the package in `reinstall`.",
     ),
     "SP203": Code(
-        "files of an installed package are missing or cut short",
-        "An earlier installation broke off: the metadata was written and the files were not. Installers look at "
-        "the metadata alone, so every later attempt says that there is nothing to do. stackplan walks over RECORD "
-        "and sees it. Name the package in `reinstall`.",
+        "files of an installed package are missing, or of another size than its RECORD says",
+        "Missing and shorter files are most often what an installation left that broke off: the metadata was written "
+        "and the files were not. A longer one was written by something else: an edit by hand, or another package. "
+        "Installers look at the metadata alone, so every later attempt says that there is nothing to do. stackplan "
+        "walks over RECORD, compares sizes and sees it; contents of the right size it does not compare. Name the "
+        "package in `reinstall`.",
     ),
     "SP204": Code(
         "an installed package's own metadata is broken or there twice",

@@ -100,9 +100,28 @@ def test_missing_files_are_told_before_the_installed_version(diagnose):
     first, *_ = diagnose({"packages": ["torch"]}, [CU130], findings=findings)
     assert first.code == "SP203"
     assert first.summary == (
-        "Files of torch are missing or cut short, and installers look only at the metadata, which is there."
+        "Files of torch are not as RECORD says (torch/version.py is missing), and installers look only at the "
+        "metadata, which is there."
     )
     assert first.remedy == "Add `reinstall: [torch]` at 37:7."
+
+
+def test_a_file_of_another_size_is_told_with_both(diagnose):
+    def row(path, detail=None):
+        return {"distribution": "torch", "path": path, "detail": detail}
+
+    sizes = [row("torch/a.so", "12 bytes instead of 7"), row("torch/b.so", "0 bytes instead of 9")]
+    findings = {
+        "no-plain-file": {"count": 1, "first": [row("torch/lib")]},
+        "two-owners": {"count": 1, "first": [row("torch/c.so", "also written by x")]},
+        "wrong-size": {"count": 2, "first": sizes},
+    }
+    first, *_ = diagnose({"packages": ["torch"]}, [CU130], findings=findings)
+    told = "torch/lib is no plain file; torch/a.so has 12 bytes instead of 7; torch/b.so has 0 bytes instead of 9"
+    assert (first.code, f"RECORD says ({told}), and" in first.summary) == ("SP203", True)
+    findings["wrong-size"]["first"] = sizes * 3
+    first, *_ = diagnose({"packages": ["torch"]}, [CU130], findings=findings)
+    assert "; and others)" in first.summary
 
 
 def test_two_dist_infos(diagnose):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from stackplan.node.context import Context, ProbeFailed
-from stackplan.node.queries import installer, target, toolkit_build
+from stackplan.node.queries import _environment, installer, record_times, target, toolkit_build
 
 
 @pytest.fixture
@@ -62,6 +62,40 @@ def test_a_file_that_may_not_be_looked_at_is_not_absent(tmp_path, context, monke
     monkeypatch.setattr(target.os, "lstat", refused)
     with pytest.raises(ProbeFailed, match="cannot be looked at: Permission denied"):
         target._about("/root/x", context)
+
+
+# ---- record_times
+
+
+def test_when_records_were_written(tmp_path, context):
+    packages = venv(tmp_path / "env")
+    for folder, at in (("Torch-2.10.0", 7), ("torch-2.9.0", 5), ("numpy-2.0", 3)):
+        (packages / f"{folder}.dist-info").mkdir()
+        (packages / f"{folder}.dist-info" / "RECORD").touch()
+        os.utime(packages / f"{folder}.dist-info" / "RECORD", ns=(at, at))
+    (packages / "bare-1.dist-info").mkdir()
+    (packages / "egg-1.egg-info").touch()
+    answer = record_times.answer({"venv": "~/env"}, context)
+    assert answer["written"] == {"torch": [5, 7], "numpy": [3]}
+    assert answer["path"] == str(tmp_path / "env")
+
+
+def test_no_environment_has_no_records(context):
+    answer = record_times.answer({"venv": "~/none"}, context)
+    assert (answer["exists"], answer["written"]) == (False, {})
+
+
+def test_a_record_that_may_not_be_looked_at_is_not_absent(tmp_path, context, monkeypatch):
+    packages = venv(tmp_path / "env")
+    (packages / "torch-2.10.0.dist-info").mkdir()
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    _environment.find({"venv": "~/env"}, context)
+    monkeypatch.setattr(record_times.os, "stat", refused)
+    with pytest.raises(ProbeFailed, match="RECORD: Permission denied"):
+        record_times.answer({"venv": "~/env"}, context)
 
 
 # ---- installer

@@ -25,12 +25,17 @@ from stackplan.model.outcome import Reason
 from stackplan.model.secret import Secret, reveal
 from stackplan.model.verdict import not_held
 from stackplan.node.context import Context
-from stackplan.node.queries import distributions, installer, records
+from stackplan.node.queries import distributions, installer, record_times, records
 from tests.shared import made_once
 
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
 START = "import json, sys; from stackplan.node.stage import perform; perform(json.load(open(sys.argv[1])))"
-QUERIES = {"distributions": distributions, "installer": installer, "records": records}
+QUERIES = {
+    "distributions": distributions,
+    "installer": installer,
+    "record_times": record_times,
+    "records": records,
+}
 UNMET = (not_held("torch built for CUDA 13.0", expected="13.0", observed="12.8", evidence="torch in the venv"),)
 
 needs_uv = pytest.mark.skipif(UV is None, reason="needs uv")
@@ -333,7 +338,8 @@ def test_files_that_are_gone_are_told_and_come_back(uv_node, index):
     assert (outcome.status, outcome.changes) == (0, [])
     first, *_ = outcome.diagnose(Reason.NO_OP)
     assert (first.code, first.remedy) == ("SP203", "Add `reinstall: [torch]` at 37:7.")
-    uv_node.apply(packages=["torch"], index_url=index("cu128"), reinstall=["torch"])
+    again = uv_node.apply(packages=["torch"], index_url=index("cu128"), reinstall=["torch"])
+    assert again.changes == [("torch", "2.10.0+cu128", "2.10.0+cu128")], "the same files, written anew"
     assert list(uv_node.venv.glob("lib/python*/site-packages/torch/__init__.py"))
 
 

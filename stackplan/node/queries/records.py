@@ -4,10 +4,10 @@ Asked with `{"venv": …}` or `{"python": …}`. The answer counts what was foun
     {"path": …, "exists": true, "environment": true, …, "distributions": 214, "files": 30112, "findings":
        {"missing-file": {"count": 2, "first": [{"distribution": "torch", "path": "torch/b.so", "detail": null}]}}}
 Kinds: missing-file, no-plain-file (a folder, a pipe or a device in its place), wrong-size (another size than RECORD
-says: a write that was cut short), two-owners (one path in two RECORDs with different hashes), two-versions (two
-dist-infos of one name), leftover (`~orch`, which an interrupted removal left), missing-metadata, missing-record,
-unreadable. Compiled `__pycache__` files come and go and are not looked at; the same small file in two wheels
-(`nvidia/__init__.py`) counts once. Contents are not hashed.
+says: a write that was cut short, or a file that something else has written), two-owners (one path in two RECORDs with
+different hashes), two-versions (two dist-infos of one name), leftover (`~orch`, which an interrupted removal left),
+missing-metadata, missing-record, unreadable. Compiled `__pycache__` files come and go and are not looked at; the same
+small file in two wheels (`nvidia/__init__.py`) counts once. Contents are not hashed.
 """
 
 from __future__ import annotations
