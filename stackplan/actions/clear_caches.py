@@ -75,6 +75,9 @@ class ClearCaches(ActionKind):
             for it in kernel_caches(about)
             if it.stale_entries
         ]
+        if about["complete"] is not True:
+            # Nothing is foretold of them then, and this is where they are named.
+            lines += [line for it in kernel_caches(about) for line in _named(it, MOST_NAMED)]
         task = Task(
             kind="clear_caches",
             # By its whole path and with the folders that were found: the task sees the step's `env`, the query did not.

@@ -47,6 +47,11 @@ ASKED = Query("kernel_caches", {"venv": "~/ml-env", "holders": True})
 PLAIN = Query("kernel_caches", {"venv": "~/ml-env"})
 
 
+def stale(count, at="/c"):
+    rows = [{"path": f"{at}/{index:02}", "bytes": 1024 * (count - index), "written": 1760000000} for index in range(20)]
+    return {**ROW, "path": at, "stale": rows[:count], "stale_entries": count}
+
+
 @pytest.fixture
 def kind(arguments):
     return KIND.read(arguments(venv="~/ml-env"))
@@ -112,11 +117,6 @@ def test_files_and_bytes_are_foretold(kind, facts):
     assert (condition.kind, verdict.status) == ("no_stale_caches", Status.HELD)
 
 
-def stale(count, at="/c"):
-    rows = [{"path": f"{at}/{index:02}", "bytes": 1024 * (count - index), "written": 1760000000} for index in range(20)]
-    return {**ROW, "path": at, "stale": rows[:count], "stale_entries": count}
-
-
 def test_each_entry_that_would_go_is_named(kind, facts):
     few = kind.predict(facts({ASKED: {**TOLD, "caches": [stale(2)]}}))
     assert few.details == ("- /c/00 (2.0 KiB, written 2025-10-09)", "- /c/01 (1.0 KiB, written 2025-10-09)")
@@ -180,6 +180,9 @@ def test_nothing_is_guessed(kind, facts):
     )
     partial = kind.predict(facts({ASKED: {**TOLD, "complete": False}}))
     assert partial == Unknown("there are more kernels than were counted")
+    display = kind.job(facts({ASKED: {**TOLD, "complete": False, "caches": [stale(30)]}})).display
+    assert display.splitlines()[0] == "rm -r at least 30 entries (1.1 GiB) of /c"
+    assert display.splitlines()[1:3] == [f"- /c/0{index} ({30 - index}.0 KiB, written 2025-10-09)" for index in (0, 1)]
     assert ("cache", "/v") in kind.state(facts({ASKED: {**TOLD, "complete": False}}))
     assert kind.state(facts({ASKED: Failed("x")})) == {}
 

@@ -7,7 +7,7 @@ Read on 2026-12-02 in:
     flashinfer 0.6 (flashinfer/jit/core.py): cached_ops/NAME/ with a build, cached_ops/tmp, generated/ with sources
     vllm 0.7 to 0.16 (vllm/compilation/backends.py, compiler_interface.py, decorators.py): rank_N/ or rank_N_N/, in it
         PREFIX/ or not, with the graph, the cache's index and artifact_…_subgraph_N; the caches of inductor and triton
-        beside them; of a compilation ahead of time rank_N_N/model
+        beside them; of a compilation ahead of time rank_N_N/model, and one cache of inductor's for all ranks
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ _IN_TREE = {
         re.compile(rf"{_INDUCTORS}{_INDUCTOR_BESIDE}|{_PLACE}{_LOCK}|rank_\d+(?:_\d+)?/model\.[\w.]*tmp"),
     ),
 }
-_OF_TRITON = re.compile(r"(?:.+/)?(?:triton_cache|triton/\d+)/(?:[A-Z2-7]{52}|[0-9a-f]{64}|[0-9a-f]{32})")
-_TRITON_LOCKS = re.compile(rf"(?:.+/)?(?:triton_cache|triton/\d+)/{_LOCK}")
+# A process of vllm 0.6 to 0.8 had a folder of its own.
+_TRITONS = r"(?:.+/)?(?:triton_cache(?:_\d+)?|triton/\d+)/"
+_OF_TRITON = re.compile(rf"{_TRITONS}(?:[A-Z2-7]{{52}}|[0-9a-f]{{64}}|[0-9a-f]{{32}})")
+_TRITON_LOCKS = re.compile(rf"{_TRITONS}{_LOCK}")
 
 
 def look(tool: str, listing: Listing, triton: Judge) -> tuple[bool, list[str]]:

@@ -88,7 +88,7 @@ def judged(cache: Cache, packages: Packages, budget: Budget, blind: dict[str, st
         if "" in listing.blind:
             refused[listing.path] = listing.blind[""]
             continue
-        if not _kernel_cache_contents.may_be(cache.tool, listing):
+        if listing.folders_in[""] and not _kernel_cache_contents.may_be(cache.tool, listing):
             continue
         if listing.complete(budget.spend, lambda: budget.spent):
             own, strays = _kernel_cache_contents.look(cache.tool, listing)

@@ -17,6 +17,7 @@ TRITON, TILELANG = f".triton/cache/{HASH}", f".tilelang/cache/{HEX}"
 FLASHINFER, VLLM = ".cache/flashinfer/0.6.14/90a_100a", ".cache/vllm/torch_compile_cache/0f0f0f0f0f"
 EXTENSION = ".cache/torch_extensions/py311_cu130/fused"
 GRAPH = "k7" * 26
+AHEAD = f".cache/vllm/torch_compile_cache/torch_aot_compile/{HEX}"
 KERNELS, PARQUET = f"rank_0_0/triton_cache/{HASH}", "rank_0_0/inductor_cache/train.parquet"
 FOREIGN = [
     (TRITON, ["thesis.docx"]),
@@ -74,6 +75,8 @@ OWN = [
     ),
     (VLLM, [f"rank_0_0/backbone/artifact_compile_range_1_8_subgraph_0/triton/0/{HASH}/k.cubin"]),
     (VLLM, [f"rank_0_0/triton_cache/{HASH}/k.json", f"rank_0_0/triton_cache/{HASH}/k.cubin"]),
+    (VLLM, [f"rank_0/triton_cache_4711/{HASH}/k.cubin", f"rank_0/triton_cache_4711/{HASH}/tmp.pid_7_0a-1b/k.ptx"]),
+    (AHEAD, ["rank_0_0/model", "rank_1_0/model", f"inductor_cache/ab/{GENERATED}", f"inductor_cache/cache/{HEX}"]),
     (EXTENSION, ["build.ninja", ".ninja_log", ".ninja_deps", "main.cpp", "main.o", "cuda.cuda.o", "fused.so", "lock"]),
     (EXTENSION, ["build.ninja", "main.cpp", "cuda.cu", "fused_v1.so", "fused.so", "main.o.d"]),
 ]
