@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from stackplan.language.lint._elsewhere import carried, reads_input
 from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
 
@@ -17,7 +18,10 @@ _OF_SYSTEM = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """A text for a shell, or the words of a command; `at` is its offset in the script, None where that is not known."""
+    """A text for a shell, or the words of a command; `at` is its offset in the script, None where that is not known.
+
+    `elsewhere` and `remote` as of a command.
+    """
 
     text: str = ""
     words: tuple[str, ...] = ()
@@ -25,6 +29,8 @@ class Handed:
     errexit: bool = False
     pipefail: bool = False
     user: str | None = None
+    elsewhere: bool = False
+    remote: bool = False
 
 
 def handed(command: Command) -> Iterator[Handed]:
@@ -44,10 +50,24 @@ def handed(command: Command) -> Iterator[Handed]:
         yield Handed(text=words[words.index("-c") + 1], user=command.user)
     elif program in ("at", "batch"):
         yield from _from_stdin(command, command.user)
-    elif program == "find":
+    else:
+        yield from _to_program(command)
+
+
+def _to_program(command: Command) -> Iterator[Handed]:
+    """Yield the commands that a command starts, here or elsewhere."""
+    program, words = command.program, command.words
+    if program == "find":
         yield from (Handed(words=it, user=command.user) for it in _executed(words))
     elif program.startswith("python") and (text := python_text(command)):
         yield from _of_python(text, command.user)
+    elif program == "sshpass" and "ssh" in words:
+        yield Handed(words=words[words.index("ssh") :])
+    elif (told := carried(command)) is not None:
+        yield Handed(text=told.text, words=told.words, remote=told.machine, elsewhere=not told.machine)
+    elif command.stdin is not None and reads_input(command):
+        text, at = command.stdin
+        yield Handed(text=text, at=at, remote=True)
 
 
 def _to_shell(command: Command) -> Iterator[Handed]:

@@ -61,13 +61,16 @@ def _with_handed(command: Command, values: dict[str, str]) -> Command:
 
 def _block_of(it: Handed, command: Command, values: dict[str, str]) -> Block:
     """Return the commands of a text that a command hands on; their places are the command's where no other is known."""
-    depth, user = command.depth + 1, it.user or command.user
+    depth = command.depth + 1
+    elsewhere, remote = command.elsewhere or it.elsewhere, command.remote or it.remote
+    # Who may use another machine or a container says nothing of who acts there.
+    user = it.user or (None if it.elsewhere or it.remote else command.user)
     if it.words:
         inner = Command(it.words, command.start, depth=depth, pipefail=False, errexit=False, user=user)
-        inner = replace(inner, elsewhere=command.elsewhere)
+        inner = replace(inner, elsewhere=elsewhere, remote=remote, stdin=command.stdin)
         return Block((Chain((Pipeline((_with_handed(unwrapped(inner), values),)),), (), ""),))
     base = command.start if it.at is None else it.at
-    reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, it.at is None, user, command.elsewhere)
+    reader = _Reader(it.text, base, depth, it.pipefail, it.errexit, it.at is None, user, elsewhere, remote)
     reader.values, reader.lent = values, True
     return reader.read()
 
@@ -373,6 +376,7 @@ class _Reader(Words):
                 redirections=tuple(redirections or ()),
                 user=self.user,
                 elsewhere=self.elsewhere,
+                remote=self.remote,
                 stdin=stdin,
                 inner=tuple(inner or ()),
             )
@@ -438,7 +442,15 @@ class _Reader(Words):
         self.at = self.closing(start, "`")
         within, base = self.text[start + 1 : self.at - 1], self._place(start + 1)
         reader = _Reader(
-            within, base, self.depth + 1, self.pipefail, self.errexit, self.fixed, self.user, self.elsewhere
+            within,
+            base,
+            self.depth + 1,
+            self.pipefail,
+            self.errexit,
+            self.fixed,
+            self.user,
+            self.elsewhere,
+            self.remote,
         )
         reader.values, reader.lent = self.values, True
         return replace(reader.read(), substituted=True)

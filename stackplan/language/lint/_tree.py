@@ -24,9 +24,9 @@ class Command:
     `before` and `after` are the operators around it, "" at either end of a text. `tested` when an `if` or `while` asks
     for its status. `depth` counts the substitutions and `sh -c` texts around it; `pipefail` and `errexit` are False in
     a shell that stackplan's own options do not reach. `given` are the options of its wrappers, `user` is
-    who runs it, where a wrapper says so. `elsewhere` when it runs in another root (`chroot`), whose packages and
-    services are not the node's. `stdin` is the text of its here-document or here-string with its offset, None
-    where that is not known.
+    who runs it, where a wrapper says so. `elsewhere` when it runs in another root (`chroot`, a container), whose
+    packages and services are not the node's; `remote` when it runs on another machine. `stdin` is the text of its
+    here-document or here-string with its offset, None where that is not known.
     """
 
     words: tuple[str, ...]
@@ -44,6 +44,7 @@ class Command:
     user: str | None = None
     stdin: tuple[str, int | None] | None = None
     elsewhere: bool = False
+    remote: bool = False
     inner: tuple["Block", ...] = field(default=(), compare=False, repr=False)
     handed: tuple["Block", ...] = field(default=(), compare=False, repr=False)
 

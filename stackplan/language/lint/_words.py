@@ -40,6 +40,7 @@ class Words(Scanner, ABC):
     fixed: bool = False
     user: str | None = None
     elsewhere: bool = False
+    remote: bool = False
     values: dict[str, str] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     lent: bool = False

@@ -43,7 +43,8 @@ def _killing(block: Block, values: Mapping[str, str], *, found: bool) -> Iterato
             if isinstance(part, Command):
                 # `xargs kill < <(pgrep x)`
                 read = any("<" in sign and _searches(filled(to, values)) for sign, to in part.redirections)
-                if _kills(part, values, fed=fed or read):
+                # What runs in a container is the container's own.
+                if not part.elsewhere and _kills(part, values, fed=fed or read):
                     yield part
                 for inner in (*part.handed, *part.inner):
                     yield from _killing(inner, values, found=False)

@@ -14,7 +14,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         for it in step.commands:
             # SP164 speaks of installers.
-            asks = _asks(it, as_root=step.step.user == "root")
+            asks = None if it.remote else _asks(it, as_root=step.step.user == "root")
             if asks is not None and verb(it) is None:
                 summary = f"{asks} in a script asks for a password half way, or is refused there"
                 yield Finding(

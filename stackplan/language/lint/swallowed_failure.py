@@ -53,12 +53,16 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
                 yield from _ended_well(chain, block.chains[number + 1])
             if not passed:
                 yield from unstopped.in_chain(chain)
-            for pipeline in chain.pipelines:
-                for part in pipeline.parts:
-                    if isinstance(part, Command) and part.handed:
-                        yield from in_own_shell(part)
-                    elif isinstance(part, Group) and part.kind == "if":
-                        yield from _told_only(part)
+            yield from _in_parts(chain)
+
+
+def _in_parts(chain: Chain) -> Iterator[tuple[Command, str, str]]:
+    for pipeline in chain.pipelines:
+        for part in pipeline.parts:
+            if isinstance(part, Group):
+                yield from _told_only(part) if part.kind == "if" else ()
+            elif part.handed:
+                yield from in_own_shell(part)
 
 
 def _start(command: Command) -> str:
@@ -208,9 +212,10 @@ RULE = warning(
     "scripts with -euo pipefail so that the first failure stops the step; a status turned round by an exclamation "
     "mark never does, so a negated grep in the middle of a script is no check; nor does what "
     "fails before the last of several commands joined by `&&`, so `cd X && make install` leaves the work out and the "
-    "next line runs; nor is it heard what fails within `f || …`, `if f` or `{ …; } || …` before the last command there, "
-    "or in the text of a shell without -e, such as `ssh NODE 'a; b'`. Programs that answer with their status, such as grep and test, are otherwise not meant, nor what "
-    "takes away something that may be gone already (rm, kill, umount), nor what sends word to somebody, nor a status "
-    "that is looked at (`rc=$?`), nor a diagnosis in a branch that ends with `exit 1`.",
+    "next line runs; nor what fails within `f || …`, `if f` or `{ …; } || …` before the last command there, or in the "
+    "text of a shell without -e, such as `ssh NODE 'a; b'`. Programs that answer with their status, such as grep and "
+    "test, are otherwise not meant, nor what takes away something that may be gone already (rm, kill, umount), nor "
+    "what sends word to somebody, nor a status that is looked at (`rc=$?`), nor a diagnosis in a branch that ends with "
+    "`exit 1`.",
     check,
 )

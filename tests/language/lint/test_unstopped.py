@@ -1,0 +1,89 @@
+"""Failures that errexit does not hear: where a status is asked for, and in a shell that was started without it."""
+
+import pytest
+
+A_FUNCTION = "f() { /opt/a; /opt/b; }\n"
+LOST = [
+    f"{A_FUNCTION}f || exit 1",
+    f"{A_FUNCTION}f && touch /x",
+    f"{A_FUNCTION}if f; then touch /x; fi",
+    f"{A_FUNCTION}if ! f; then exit 1; fi",
+    f"{A_FUNCTION}! f",
+    f"{A_FUNCTION}until f; do sleep 5; done",
+    f"{A_FUNCTION}f 3 | tee /srv/log || exit 1",
+    f"{A_FUNCTION}g() {{ f && touch /x; }}\ng",
+    f"{A_FUNCTION}g() {{ f || return 1; }}\ng || exit 1",
+    "f() { pip install x; echo done; }\nf || exit 1",
+    "f() {\n  set -e\n  /opt/a\n  /opt/b\n}\nf || { echo failed >&2; exit 1; }",
+    "f() { if test -e /srv/a; then /opt/a; fi; touch /x; }\nf || exit 1",
+    "f() { for it in a b; do /opt/a $it; done; }\nf || exit 1",
+    "g() { f; }\nf() { /opt/a; /opt/b; }\ng || exit 1",
+    "{ /opt/a; /opt/b; } || exit 1",
+    "(cd /srv; /opt/a; /opt/b) || exit 1",
+    "if { /opt/a; /opt/b; }; then touch /x; fi",
+    "for it in a b; do /opt/x $it; done || exit 1",
+    "bash -c '/opt/a; /opt/b'",
+    "bash -lc '/opt/a\n/opt/b'",
+    "sudo sh -c 'pip install x; systemctl restart y'",
+    "ssh n2 '/opt/a; /opt/b'",
+    "ssh n2 <<END\n/opt/a\n/opt/b\nEND",
+    "docker exec x bash -c '/opt/a; /opt/b'",
+    "docker run --rm x sh -c '/opt/a; echo done'",
+    "kubectl -n gpu exec -it p -c main -- sh -c '/opt/a; /opt/b'",
+    "nsenter -t 1 -m -u -- sh -c '/opt/a; /opt/b'",
+    "su - ops -c '/opt/a; /opt/b'",
+]
+HEARD = [
+    f"{A_FUNCTION}f",
+    f"{A_FUNCTION}f\nrc=$?\nexit $rc",
+    f"{A_FUNCTION}touch /x && f",
+    "f() { /opt/a || return 1; /opt/b || return 1; touch /x; }\nf || exit 1",
+    "f() { /opt/a && /opt/b && touch /x; }\nf || exit 1",
+    "f() { /opt/a; }\nf || exit 1",
+    "f() { for i in 1 2 3; do /opt/a && return 0; sleep 5; done; return 1; }\nf || exit 1",
+    'retry() { local i; for i in 1 2 3; do "$@" && return; sleep "$i"; done; return 1; }\nretry /opt/a || exit 1',
+    "f() { make -C /srv; test -x /srv/x; }\nf || exit 1",
+    "f() { /opt/a; local rc=$?; echo ended; return $rc; }\nf || exit 1",
+    "f() { rm -f /srv/x; mkdir -p /srv/y; grep -q x /srv/z; }\nif f; then touch /x; fi",
+    "f() { echo looking; systemctl is-active x; }\nf || exit 1",
+    "f() { f || f; }\nf || exit 1",
+    "{ cd /srv && /opt/a; } || exit 1",
+    "if { test -e /srv/a; /opt/b; }; then touch /x; fi",
+    "bash -ec '/opt/a; /opt/b'",
+    "bash -c 'set -euo pipefail; /opt/a; /opt/b'",
+    "bash -c '/opt/a && /opt/b'",
+    "bash -c 'cd /srv; exec /opt/a'",
+    "ssh n2 'set -e; /opt/a; /opt/b'",
+    "ssh n2 'cd /srv; git rev-parse HEAD'",
+    "ssh n2 /opt/a",
+    "ssh n2 bash -es <<END\n/opt/a\n/opt/b\nEND",
+    "docker exec x bash -ec '/opt/a; /opt/b'",
+    "docker exec x systemctl is-active y",
+    "watch -n 5 '/opt/a; /opt/b'",
+    "timeout 60 bash -c 'until test -e /srv/x; do sleep 1; done'",
+]
+
+
+def test_what_a_script_goes_on_after_is_found(spelled):
+    assert spelled.scripts(LOST, "SP160") == LOST
+
+
+def test_what_ends_a_script_is_left_alone(spelled):
+    assert spelled.scripts(HEARD, "SP160") == []
+
+
+def test_each_command_is_told_of_once(review):
+    text = "f() { /opt/a; /opt/b; }\nf || exit 1\nif f; then touch /x; fi"
+    script = "".join(f"        {line}\n" for line in text.splitlines())
+    found = review(
+        f"  - id: one\n    run:\n      script: |\n{script}    postconditions: [{{file: {{path: /x}}}}]\n"
+    ).findings
+    assert [(it.code, it.summary) for it in found] == [
+        ("SP160", "`set -e` is off within `f || …`: where this fails, what stands behind it runs")
+    ]
+
+
+@pytest.mark.parametrize("size", [3000])
+def test_a_chain_of_functions_ends(codes_of_script, size):
+    lines = [f"f{at}() {{ f{at + 1}; /opt/x; f{at + 1}; }}" for at in range(size)]
+    assert codes_of_script("\n".join([*lines, "f0 || exit 1"])) == ["SP160"]
