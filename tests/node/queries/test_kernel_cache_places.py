@@ -1,4 +1,4 @@
-"""Ways to a cache: links on them, and folders in it that nobody may look into."""
+"""Ways to a cache: links on them, exchanges behind one's back, and folders in it that nobody may look into."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackplan.node import own_way
+from stackplan.node import own_way, removal
 from stackplan.node.queries import _kernel_caches
 from tests.node.queries import torch_extension
 from tests.node.queries.kernels import GENERATED, HASH, HEX, NEW, OLD
@@ -173,6 +173,47 @@ class TestBlindFolders:
         write(f".triton/cache/{HASH}/k.cubin", OLD)
         close(home / ".triton/cache")
         assert "cannot be looked into: Permission denied" in ask()[1]["triton"]["fault"]
+
+
+class TestExchanges:
+    """Somebody is at work in the folders above while a cache is cleared."""
+
+    @pytest.fixture
+    def meanwhile(self, monkeypatch):
+        """Return what has something done between the look at an entry and its removal."""
+        real = removal.remove
+
+        def before(deed):
+            def remove(root, name, listing):
+                deed()
+                real(root, name, listing)
+
+            monkeypatch.setattr(removal, "remove", remove)
+
+        return before
+
+    def test_a_link_in_the_place_of_a_cache_leads_nowhere(self, home, clear, write, meanwhile, tmp_path):
+        judged = write(f".triton/cache/{HASH}/k.cubin", OLD)
+        precious = tmp_path / f"precious/cache/{HASH}/k.cubin"
+        precious.parent.mkdir(parents=True)
+        shutil.copy2(judged, precious)
+
+        def swap():
+            (home / ".triton").rename(home / "aside")
+            (home / ".triton").symlink_to(tmp_path / "precious")
+
+        meanwhile(swap)
+        assert clear() == 0
+        assert precious.exists()
+        assert list((home / "aside/cache").iterdir()) == [], "the judged one went, wherever it is by now"
+
+    def test_what_is_put_beside_kernels_keeps_them(self, clear, write, meanwhile, capsys):
+        kernel = write(f".triton/cache/{HASH}/k.cubin", OLD)
+        meanwhile(lambda: (kernel.parent / "notes.txt").write_text("mine"))
+        assert clear() == 1
+        assert sorted(path.name for path in kernel.parent.iterdir()) == ["k.cubin", "notes.txt"]
+        told = f"{kernel.parent} is not removed: {kernel.parent}/notes.txt changed after it was looked at"
+        assert told in capsys.readouterr().out
 
 
 def test_each_stale_entry_is_named_the_largest_first(ask, write, monkeypatch):
