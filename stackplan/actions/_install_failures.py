@@ -55,6 +55,18 @@ RULES: tuple[Callable[[Failure], Diagnosis | None], ...] = (
     no_effect.inherited_settings,
 )
 
+_OF_STATE: tuple[Callable[[Failure], Diagnosis | None], ...] = (
+    no_effect.half_installed,
+    no_effect.broken_metadata,
+    companion.files_of_two,
+    loader.library_of_another_cuda,
+    loader.compiled_for_another_torch,
+    loader.no_code_for_the_chip,
+    loader.fabric_not_up,
+    loader.driver_does_not_fit,
+)
+"""Rules that look at how the environment is, and not at what an installer said or did."""
+
 _NARROWER = {
     "SP202": frozenset({"SP203", "SP204"}),
     "SP207": frozenset({"SP214", "SP215", "SP216"}),
@@ -72,3 +84,9 @@ def explain_failure(wishes: Wishes, node: InstallerFacts | None, evidence: Evide
     found = tuple(it for rule in RULES if (it := rule(failure)) is not None)
     codes = {it.code for it in found}
     return tuple(it for it in found if not codes & _NARROWER.get(str(it.code), frozenset()))
+
+
+def explain_state(wishes: Wishes, evidence: Evidence) -> tuple[Diagnosis, ...]:
+    """Return what can be said of an environment in which conditions do not hold, where nothing was run."""
+    failure = read_failure(wishes, None, evidence)
+    return tuple(it for rule in _OF_STATE if (it := rule(failure)) is not None)

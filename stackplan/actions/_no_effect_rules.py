@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from stackplan.actions._failure import Failure, admits, label, silence
 from stackplan.actions._invocation import listing
@@ -37,7 +38,8 @@ def half_installed(failure: Failure) -> Diagnosis | None:
             f"Add `reinstall: [{', '.join(names)}]` to the step that installs {listing(tuple(others))}, and begin with "
             "that one: `--from STEP`."
         )
-        return failure.diagnosis("SP203", summary, remedy)
+        # The edit belongs at that step's place, which is not known here.
+        return replace(failure.diagnosis("SP203", summary, remedy), remedy_at=None)
     return failure.diagnosis("SP203", summary, f"Add `reinstall: [{', '.join(names)}]` at {failure.at}.")
 
 

@@ -187,6 +187,14 @@ class PythonPackages(ActionKind):
         node = installer_facts(answer) if isinstance(answer, Known) else None
         return _explained(self.wishes, node, evidence)
 
+    def diagnose_state(self, evidence: Evidence) -> tuple[Diagnosis, ...]:
+        from stackplan.actions._install_failures import explain_state  # noqa: PLC0415 - as for `_explained`
+
+        facts, venv = evidence.after, self.wishes.venv
+        wanted = [it.asked_by(facts.user) for it in (distributions_query(venv=venv), records_query(venv))]
+        unasked = {query: Unknown("it was not asked") for query in wanted if query not in facts.answers}
+        return explain_state(self.wishes, replace(evidence, after=facts.foreseen(unasked)))
+
     def _failures(self, expected: Outlook, means: Means, facts: Facts) -> tuple[Diagnosis, ...]:
         """Return why the installer would fail, in the words in which a run that failed so would be explained."""
         at = self.arguments.at

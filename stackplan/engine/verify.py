@@ -1,19 +1,25 @@
 """`verify`: every postcondition of every step, asked now in one round trip; nothing is changed or waited for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stackplan.connection.failure import ConnectionFailure
-from stackplan.engine.bind import AnyStep, BoundPlaybook, SkippedStep, queries_of
+from stackplan.engine.bind import AnyStep, BoundPlaybook, BoundStep, SkippedStep, queries_of
 from stackplan.engine.consult import Survey, consult, live_facts, not_reached
 from stackplan.engine.fold import report_nodes
+from stackplan.engine.foresight import unmet
+from stackplan.engine.guard import guarded
 from stackplan.engine.headline import headline
 from stackplan.engine.identity import identity
 from stackplan.engine.node_session import NodeSession
-from stackplan.engine.prove import condition_reports, prove, summed
+from stackplan.engine.prove import Proof, condition_reports, prove, summed
 from stackplan.engine.redaction import redacted
 from stackplan.engine.target import Connect, Target
 from stackplan.engine.wording import unmet_text
+from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Query
+from stackplan.model.job import Exited
+from stackplan.model.kind import Evidence
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
@@ -40,7 +46,7 @@ def verify_queries(playbook: BoundPlaybook) -> tuple[Query, ...]:
 
 def verify_node(playbook: BoundPlaybook, facts: Facts) -> NodeReport:
     """Return what holds of each step. Unknown is not proven; the condition itself says which of the two it is. Pure."""
-    steps = tuple(_verify_step(step, facts) for step in playbook.steps)
+    steps = _each_fault_once(tuple(_verify_step(step, facts) for step in playbook.steps))
     failing = [step for step in steps if step.outcome is StepOutcome.NOT_HELD]
     return NodeReport(
         node=facts.node,
@@ -66,8 +72,42 @@ def _verify_step(step: AnyStep, facts: Facts) -> StepReport:
         why=stated.why,
         reason=None if held else Reason.POSTCONDITION,
         conditions=condition_reports(Phase.POST, proofs),
-        message=None if held else unmet_text([proof for proof in proofs if not proof.verdict.held]),
+        message=None if held else unmet_text(unmet(proofs)),
+        diagnoses=() if held else _diagnose(step, proofs, facts),
     )
+
+
+def _diagnose(step: BoundStep, proofs: tuple[Proof, ...], facts: Facts) -> tuple[Diagnosis, ...]:
+    """Return what the action's kind can say of the state that it finds; a kind that fails at that says nothing."""
+    stated = step.step
+    seen = facts.seen_by(stated.user)
+    evidence = Evidence(
+        step=stated.id,
+        at=stated.action.at,
+        arguments=stated.action.arguments,
+        before=seen,
+        after=seen,
+        ending=Exited(0),
+        output="",
+        reason=Reason.POSTCONDITION,
+        unmet=tuple(proof.verdict for proof in unmet(proofs)),
+    )
+    found = guarded(lambda: step.action.diagnose_state(evidence), lambda _: ())
+    return tuple(diagnosis.in_step(stated.id) for diagnosis in found)
+
+
+def _each_fault_once(steps: tuple[StepReport, ...]) -> tuple[StepReport, ...]:
+    """Return the steps with each finding in one of them: in the first that has a place to mend it at, else the first.
+
+    Many steps look at one environment, and what is wrong there is wrong for all of them.
+    """
+    best: dict[tuple[str | None, str], Diagnosis] = {}
+    for diagnosis in (it for step in steps for it in step.diagnoses):
+        known = best.setdefault((diagnosis.code, diagnosis.summary), diagnosis)
+        if known.remedy_at is None and diagnosis.remedy_at is not None:
+            best[diagnosis.code, diagnosis.summary] = diagnosis
+    kept = {id(it) for it in best.values()}
+    return tuple(replace(step, diagnoses=tuple(it for it in step.diagnoses if id(it) in kept)) for step in steps)
 
 
 def _report(node: str, found: NodeReport | ConnectionFailure) -> NodeReport:

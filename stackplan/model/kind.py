@@ -191,3 +191,10 @@ class ActionKind(ABC):
     def diagnose(self, evidence: Evidence) -> tuple[Diagnosis, ...]:  # noqa: ARG002 - a default
         """Return what can be said of a failure, most telling first; nothing rather than a guess."""
         return ()
+
+    def diagnose_state(self, evidence: Evidence) -> tuple[Diagnosis, ...]:  # noqa: ARG002 - a default
+        """Return what can be said of postconditions that a `verify` finds not to hold, by how the node is alone.
+
+        Nothing was run: ending, output and changes say nothing, and not all that the action asks is among the facts.
+        """
+        return ()

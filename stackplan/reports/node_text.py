@@ -13,6 +13,7 @@ from stackplan.model.report import ConditionReport, NodeReport, StepReport
 from stackplan.model.same import Same
 from stackplan.model.verdict import Status
 from stackplan.reports.condition_text import (
+    CONDITIONS,
     INDENT,
     added_lines,
     broken_in_brief,
@@ -22,8 +23,10 @@ from stackplan.reports.condition_text import (
     detail_lines,
     diagnosis_lines,
     in_brief,
+    in_detail,
     output_lines,
 )
+from stackplan.reports.count import counted
 from stackplan.reports.layout import hanging, padded, paragraphs
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import safe, safe_paragraphs
@@ -33,6 +36,7 @@ from stackplan.reports.wording import (
     NOT_PROVEN,
     STATUS_MARKS,
     authored,
+    condition_text,
     doubtful,
     node_end,
     step_mark,
@@ -120,6 +124,7 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
     reached = [step for step in steps if step.outcome is not StepOutcome.NOT_REACHED]
     column = max((min(24, cell_len(safe(step.id, 60))) for step in reached), default=0)
     words = max((cell_len(step_word(step)) for step in reached), default=0)
+    shared = _shared_faults(steps)
     lines: list[str] = []
     for outcome, run in groupby(steps, key=lambda step: step.outcome):
         if outcome is StepOutcome.NOT_REACHED:
@@ -127,7 +132,8 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
             continue
         for step in run:
             lines += _row(step, column, words, width, paint)
-            details = _details(step, width, paint)
+            verified = step.outcome is StepOutcome.NOT_HELD
+            details = _not_held(step, shared, width, paint) if verified else _details(step, width, paint)
             # A block of details stands between blank lines; single lines follow their step closely.
             lines += details
             if details and "" in details:
@@ -169,14 +175,48 @@ def _details_of(step: Same[StepReport], width: int, paint: Paint) -> list[str]:
 def _written(step: StepReport, width: int, paint: Paint) -> list[str]:
     if step.outcome is StepOutcome.FAILED:
         return _stop(step, width, paint)
-    if step.outcome is StepOutcome.NOT_HELD:
-        return conditions_in_detail(_unmet(step.conditions), width, paint)
     if step.outcome in PLANNED:
         return _planned(step, width, paint)
     lines = change_lines(step.changes) if len(step.changes) > 1 else []
     for diagnosis in step.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis, width, paint)]
     return lines
+
+
+def _shared_faults(steps: Iterable[StepReport]) -> dict[object, list[str]]:
+    """Return, of a `verify`, by what was found the steps under which the very same does not hold, in their order."""
+    found: dict[object, list[str]] = {}
+    for step in steps:
+        for key in dict.fromkeys(map(_fault, _unmet(step.conditions)) if step.outcome is StepOutcome.NOT_HELD else ()):
+            found.setdefault(key, []).append(safe(step.id, 60))
+    return found
+
+
+def _fault(condition: ConditionReport) -> object:
+    return condition.kind, condition.text, condition.status, condition.expected, condition.observed, condition.why
+
+
+def _not_held(step: StepReport, shared: dict[object, list[str]], width: int, paint: Paint) -> list[str]:
+    """Return what of a step does not hold: in full where it is told first, with the other steps that it is true of."""
+    lines: list[str] = []
+    own: list[ConditionReport] = []
+    above: dict[str, list[str]] = {}
+    for condition in _unmet(step.conditions):
+        first = shared[_fault(condition)][0]
+        if first == safe(step.id, 60):
+            own.append(condition)
+        else:
+            above.setdefault(first, []).append(condition_text(condition))
+    for first, texts in above.items():
+        which = f": {'; '.join(texts)}" if own or len(above) > 1 else ""
+        lines += hanging(INDENT, f"as told under {first}{which}", width)
+    for condition in own[:CONDITIONS]:
+        lines += ["", *in_detail(condition, width, paint)]
+        if others := shared[_fault(condition)][1:]:
+            lines += hanging(f"{INDENT}  also in   ", ", ".join(others), width)
+    if len(own) > CONDITIONS:
+        lines += ["", f"{INDENT}… and {counted(len(own) - CONDITIONS, 'more condition')}"]
+    return [*lines, *_findings(step, width, paint)]
 
 
 def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:

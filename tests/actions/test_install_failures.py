@@ -1,9 +1,13 @@
 """What is said of an installation that did not lead where it should: a table of evidence and diagnoses."""
 
+from dataclasses import replace
+
 import pytest
 
 from stackplan.actions.python_packages import KIND
 from stackplan.model.change import Change
+from stackplan.model.job import Exited
+from stackplan.model.kind import Evidence
 from stackplan.model.outcome import Reason
 from stackplan.model.verdict import not_held
 
@@ -327,3 +331,30 @@ def test_an_upgrade_without_effect_sends_the_reader_to_the_index_too(diagnose):
     (diagnosis,) = diagnose({"packages": ["torch"], "upgrade": True, "index_url": "http://127.0.0.1/x"}, [CU128])
     assert diagnosis.code == "SP202"
     assert "Check `index_url` at" in diagnosis.remedy
+
+
+def test_the_state_alone_tells_of_files_and_never_of_what_no_installer_did(arguments, environment_facts):
+    given = arguments(venv="~/ml-env", packages=["torch"])
+    kind = KIND.read(given)
+    findings = {"missing-file": {"count": 1, "first": [{"distribution": "torch", "path": "torch/version.py"}]}}
+
+    def found(facts):
+        evidence = Evidence(
+            step="torch", at=given.at, arguments=given, before=facts, after=facts, ending=Exited(0), output="",
+            reason=Reason.POSTCONDITION,
+        )  # fmt: skip
+        return [it.code for it in kind.diagnose_state(evidence)]
+
+    assert found(environment_facts(("torch", "2.10.0+cu128"), findings=findings)) == ["SP203"]
+    assert found(environment_facts(("torch", "2.10.0+cu128"))) == []
+    whole = environment_facts(("torch", "2.10.0+cu128"), findings=findings)
+    records = {query: answer for query, answer in whole.answers.items() if query.kind == "records"}
+    assert found(replace(whole, answers=records)) == ["SP203"]
+    assert found(replace(whole, answers={})) == []
+
+
+def test_where_another_step_installs_what_is_broken_no_place_here_is_named(diagnose):
+    findings = {"missing-file": {"count": 1, "first": [{"distribution": "numpy", "path": "numpy/a.py"}]}}
+    first, *_ = diagnose({"packages": ["torch"]}, [CU130], findings=findings)
+    assert first.remedy_at is None
+    assert "to the step that installs numpy" in first.remedy

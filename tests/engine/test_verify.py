@@ -15,10 +15,10 @@ from stackplan.engine.facts_file import decode, encode, recorded_answers, write
 from stackplan.engine.facts_folder import read_folder
 from stackplan.engine.gather import record
 from stackplan.engine.verify import verify
-from stackplan.model.diagnosis import Invalid
+from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Facts, Failed, Known, Origin, Query, Unknown
 from stackplan.model.secret import Redactor, Secret
-from tests.engine.world import FakeClock, FakeSession, World, bound, condition, step, target
+from tests.engine.world import FakeClock, FakeSession, Set, World, bound, condition, step, target
 
 SURVEY = Survey(redactor=Redactor(), clock=FakeClock())
 BOOK_STEPS = (step("torch"), step("sglang"))
@@ -51,6 +51,34 @@ def test_verify_says_why_a_step_is_not_proven():
     (node,) = look(World({"torch": Unknown("no venv"), "sglang": "new"})).nodes
     assert node.message == "cannot be proven: torch is new (no venv)"
     assert node.steps[0].conditions[0].why == "no venv"
+
+
+def diagnosing(monkeypatch, found):
+    monkeypatch.setattr(Set, "diagnose_state", lambda self, evidence: found(evidence), raising=False)
+
+
+def test_a_finding_on_the_state_is_told_by_the_step_that_can_mend_it(monkeypatch):
+    def gone(evidence):
+        place = evidence.at if evidence.step == "sglang" else None
+        return (Diagnosis(summary="files are gone", code="SP203", at=evidence.at, remedy_at=place),)
+
+    diagnosing(monkeypatch, gone)
+    (node,) = look(World({"torch": "old", "sglang": "old"})).nodes
+    assert [[it.step for it in step.diagnoses] for step in node.steps] == [[], ["sglang"]]
+    (node,) = look(World({"torch": "old", "sglang": "new"})).nodes
+    assert [[it.step for it in step.diagnoses] for step in node.steps] == [["torch"], []]
+    (node,) = look(World({"torch": "new", "sglang": "new"})).nodes
+    assert [step.diagnoses for step in node.steps] == [(), ()]
+
+
+def test_a_kind_that_cannot_make_sense_of_the_state_says_nothing(monkeypatch):
+    def burst(evidence):
+        raise ZeroDivisionError
+
+    diagnosing(monkeypatch, burst)
+    (node,) = look(World({"torch": "old", "sglang": "new"})).nodes
+    assert [it.outcome.value for it in node.steps] == ["not-held", "held"]
+    assert node.steps[0].diagnoses == ()
 
 
 def test_verify_of_a_node_program_that_cannot_answer_proves_nothing():

@@ -89,6 +89,25 @@ def test_what_steps_would_do_behind_preconditions_that_do_not_hold_is_said_to_be
     assert node_text.WOULD_BE not in plan_of(*stopped, reason=Reason.PRECONDITION, preconditions=(pre,))
 
 
+def test_one_fault_of_many_steps_is_told_once_with_their_names():
+    def unproven(name, *conditions, **more):
+        return StepReport(id=name, outcome=StepOutcome.NOT_HELD, conditions=conditions, **more)
+
+    other = replace(CONDITION, text="~/y is a file")
+    found = Diagnosis(summary="Files are gone.", code="SP203")
+    text = plan_of(
+        unproven("a", CONDITION, diagnoses=(found,)), unproven("b", CONDITION, other), unproven("c", CONDITION)
+    )
+    assert text.count("expected  a file") == 2
+    assert text.count("also in") == 1
+    assert "        also in   b, c\n" in text
+    assert "      as told under a: ~/x is a file\n\n      ~/y is a file" in text
+    assert text.endswith("\n      as told under a")
+    assert "SP203  Files are gone." in text
+    elsewhere = replace(CONDITION, observed="a folder")
+    assert "as told" not in plan_of(unproven("a", CONDITION), unproven("b", elsewhere))
+
+
 NOTHING = "exited 0 and changed nothing"
 
 
