@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 NAME = (
     r"(?:[A-Za-z0-9_.-]*[_.-])?(?:(?:access|auth|refresh|hub|api|id|bot)?token|[A-Za-z]*password|passwd|passphrase|secret|"
-    r"(?:api|access|private|secret|encryption|signing)[_-]?key|(?<=[_-])pwd|sshpass)"
+    r"(?:api|access|private|secret|encryption|signing)[_-]?key|(?<=[_-])pwd|sshpass|"
+    r"(?:become|sudo|ssh|db|root)_pass)"
 )
 """Such names as a part of a pattern; what `is_secret_name` takes out again is among them."""
 _SECRET_NAME = re.compile(NAME, re.IGNORECASE)

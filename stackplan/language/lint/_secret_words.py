@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from stackplan.language.lint._expected import typed
+from stackplan.language.lint._secret_places import by_place
 from stackplan.language.lint._secrets import named
 from stackplan.language.lint._shell import Command
 from stackplan.language.secret_name import in_clear, is_secret_name
@@ -34,23 +36,37 @@ _PASSWORD = {
     "mariadb": ("-p",),
     "redis-cli": ("-a", "--pass"),
     "ipmitool": ("-P",),
-    "ldapsearch": ("-w",),
+    "skopeo": ("-p",),
+    "buildah": ("-p",),
+    "crane": ("-p",),
+    "az": ("-p",),
+    **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldapwhoami", "ldappasswd"), ("-w",)),
+    **dict.fromkeys(("mongo", "mongosh", "mongodump", "mongorestore"), ("-p",)),
+    "zip": ("-P",),
+    "unzip": ("-P",),
     "curl": ("--oauth2-bearer", "--pass"),
     "useradd": ("-p",),
     "usermod": ("-p",),
 }
 """Options whose value is a password by itself. Of docker and its like only where they log in."""
-_TAKING = frozenset({*_LOGIN, *_PASSWORD, "openssl"})
-_LOGS_IN = frozenset({"docker", "podman", "nerdctl", "helm", "oras"})
+_EXACTLY = {
+    "openssl": ("-k", "-K"),
+    "keytool": ("-storepass", "-keypass", "-srcstorepass", "-deststorepass", "-new"),
+    "racadm": ("-p",),
+}
+"""The same where such letters begin other options: `openssl enc -k PASSWORD` and `-kfile FILE`."""
+_PACKING = frozenset({"7z", "7za", "7zr", "7zz", "rar", "unrar"})
+"""Their password stands in one word with its option; `-p` alone asks for it."""
+_TAKING = frozenset({*_LOGIN, *_PASSWORD, *_EXACTLY, *_PACKING})
+_LOGS_IN = frozenset({"docker", "podman", "nerdctl", "helm", "oras", "skopeo", "buildah", "crane", "az"})
 _MOUNTING = frozenset({"docker", "podman", "nerdctl", "buildah", "docker-compose"})
 """Their `--secret` names what is mounted: `id=hf,src=/run/secrets/hf`."""
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "awk", "sed", "echo", "printf"})
 """What they are given is a pattern or a sentence; what they write to a file is read as its lines."""
-_OF_OPENSSL = frozenset({"-pass", "-passin", "-passout"})
-_OF_VAULT = frozenset({"-no-print", "-no-store", "-token-only"})
-"""Options of `vault login` that take no value."""
+_OF_OPENSSL = frozenset({"-pass", "-passin", "-passout", "-password"})
 _READING = frozenset({"chpasswd", "passwd", "kinit"})
 _ASKED_TO_READ = frozenset({"--password-stdin", "--with-token", "--token-stdin"})
+_OF_CRYPTSETUP = frozenset({"luksFormat", "luksOpen", "luksAddKey", "luksChangeKey", "open", "resize"})
 _FROM_STDIN = re.compile(r"-[ABbEeHKkNnPsi]*S[ABbEeHKkNnPSsi]*|--stdin")
 """The option of sudo."""
 _ASKING = frozenset({"curl", "wget", "http", "https", "grpcurl"})
@@ -88,7 +104,7 @@ def _input(command: Command, before: Command | None) -> list[str]:
 
 
 def _options(command: Command) -> Iterator[tuple[str, str]]:
-    """Yield the options whose value is written out, and `wandb login` and `vault login` with what lets in."""
+    """Yield the options whose value is written out, and what is given without one."""
     words, taking = command.words, command.program in _TAKING
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-"):
@@ -97,14 +113,13 @@ def _options(command: Command) -> Iterator[tuple[str, str]]:
             secret = following if told else _password(command, word, following) if taking else None
             if secret is not None:
                 name = word.partition("=")[0]
-                short = not name.startswith("--") and name not in _OF_OPENSSL
+                short = (
+                    not name.startswith("--")
+                    and name not in _OF_OPENSSL
+                    and word not in _EXACTLY.get(command.program, ())
+                )
                 yield f"the value of `{word[:2] if short else name}`", secret
-    if command.starts("wandb", "login") and in_clear("".join(command.plain[1:2])):
-        yield "the key given to `wandb login`", command.plain[1]
-    if command.starts("vault", "login") and words[-1] != "login" and in_clear(words[-1]):
-        valued = words[-2].startswith("-") and "=" not in words[-2] and words[-2] not in _OF_VAULT
-        if not (valued or words[-1].startswith("-") or "=" in words[-1]):
-            yield "the token given to `vault login`", words[-1]
+    yield from by_place(command)
 
 
 def _says_secret(command: Command, word: str, following: str) -> bool:
@@ -125,6 +140,10 @@ def _password(command: Command, word: str, following: str) -> str | None:
         return None
     if program == "openssl" and word in _OF_OPENSSL:
         password = following.removeprefix("pass:") if following.startswith("pass:") else ""
+    elif program in _EXACTLY:
+        password = following if word in _EXACTLY[program] else ""
+    elif program in _PACKING:
+        password = word[2:] if word.startswith("-p") else ""
     else:
         password = _value(word, following, _PASSWORD.get(program, ())) or ""
     return password if in_clear(password, shortest=3) else None
@@ -150,7 +169,24 @@ def _reads_secret(command: Command) -> str | None:
     """Return the program that reads a secret from the command's input; None where none does."""
     if command.program in _READING or not _ASKED_TO_READ.isdisjoint(command.words):
         return command.program
-    if command.program == "cryptsetup" and ("-" in command.words or "--key-file=-" in command.words):
+    if command.program == "cryptsetup" and _asks_input(command):
+        return command.program
+    if command.program in ("gpg", "gpg2") and ("--passphrase-fd=0" in command.words or _follows(command, "0")):
+        return command.program
+    if command.program == "openssl" and _follows(command, "stdin"):
         return command.program
     asked = command.words[1:] if command.program == "sudo" else command.given if "sudo" in command.wrappers else ()
     return "sudo" if any(_FROM_STDIN.fullmatch(word) for word in asked) else None
+
+
+def _asks_input(command: Command) -> bool:
+    """Return whether cryptsetup reads a passphrase from its input, as it does where no file is named."""
+    if "-" in command.words or "--key-file=-" in command.words:
+        return True
+    return command.plain[:1] != () and command.plain[0] in _OF_CRYPTSETUP and not command.has("--key-file", "-d")
+
+
+def _follows(command: Command, value: str) -> bool:
+    """Return whether an option that tells where a password comes from has this value."""
+    options = _OF_OPENSSL | {"--passphrase-fd"}
+    return any(word == value and before in options for before, word in pairwise(command.words))

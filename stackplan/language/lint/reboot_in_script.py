@@ -9,6 +9,13 @@ from stackplan.language.lint._subject import Subject
 _PROGRAMS = frozenset({"reboot", "poweroff", "halt"})
 _VERBS = frozenset({"reboot", "poweroff", "halt", "kexec", "soft-reboot"})
 _TARGETS = frozenset(f"{it}.target" for it in (*_VERBS, "runlevel0", "runlevel6", "ctrl-alt-del"))
+_BY_VERB = {
+    "scontrol": frozenset({"reboot", "reboot_nodes"}),
+    "transactional-update": frozenset({"reboot"}),
+    **dict.fromkeys(("dnf", "dnf5", "yum"), frozenset({"reboot"})),
+}
+"""Programs for something else, with their verbs that end the boot; of dnf behind `offline` or `system-upgrade`."""
+_BY_OPTION = {"rpm-ostree": ("-r", "--reboot"), "bootc": ("--apply",)}
 _SYSRQ = "/proc/sysrq-trigger"
 _ASKING = ("--help", "--version", "-w", "--wtmp-only")
 
@@ -32,6 +39,9 @@ def _reboots(it: Command) -> bool:
         return not it.has(*_ASKING)
     if it.program in ("systemctl", "loginctl"):
         return _by_manager(it)
+    if it.program in _BY_VERB or it.program in _BY_OPTION:
+        verbs, options = _BY_VERB.get(it.program, frozenset()), _BY_OPTION.get(it.program, ())
+        return not verbs.isdisjoint(it.plain[:2]) or it.has(*options)
     if it.program in ("busctl", "dbus-send", "gdbus"):
         return any(word.rpartition(".")[2] in ("Reboot", "PowerOff", "Halt", "KExec") for word in words)
     return (

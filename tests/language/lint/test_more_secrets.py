@@ -1,0 +1,81 @@
+"""Secrets in clear by the options and places of one program or another, and what only looks like them."""
+
+import pytest
+
+FOUND = [
+    "openssl enc -aes-256-cbc -k hunter22 -in /a -out /b",
+    "openssl enc -d -aes-256-cbc -K 0123456789abcdef -iv 00 -in /a",
+    "openssl enc -aes-256-cbc -pbkdf2 -pass pass:hunter22 -in /a",
+    "openssl pkcs12 -export -password pass:hunter22 -in /a",
+    "openssl passwd -6 -salt abc hunter22",
+    "echo hunter22 | openssl enc -aes-256-cbc -pass stdin -in /a",
+    "gpg --batch --passphrase hunter22 -d /a",
+    "gpg2 --batch --passphrase=hunter22 -d /a",
+    "echo hunter22 | gpg --batch --passphrase-fd 0 -d /a",
+    "gpg --batch --passphrase-fd=0 -d /a <<< hunter22",
+    "sshpass -phunter22 scp a n2:b",
+    "SSHPASS=hunter22 sshpass -e ssh n2 a",
+    "ansible-vault view --vault-password hunter22 /a",
+    "ansible-playbook -e ansible_become_pass=hunter22 x.yml",
+    "PGPASSWORD=hunter22 psql -c x",
+    "docker login -u ops -p hunter22 r.example.com",
+    "skopeo login -u ops -p hunter22 r.example.com",
+    "crane auth login -u ops -p hunter22 r.example.com",
+    "az acr login -n x -u ops -p hunter22",
+    "aws configure set aws_secret_access_key abcdEFGH0123456789",
+    "npm config set //npm.example.com/:_authToken abc123def",
+    "mc alias set s3 https://s3.example.com ops hunter22",
+    "zip -P hunter22 /a.zip b",
+    "unzip -oP hunter22 /a.zip",
+    "7z x -phunter22 /a.7z",
+    "keytool -list -storepass hunter22",
+    "racadm -r bmc -u root -p hunter22 getsysinfo",
+    "ldapmodify -x -D cn=x -w hunter22",
+    "mongosh -u ops -p hunter22",
+    "cryptsetup luksOpen /dev/x y <<< hunter22",
+    "echo -n hunter22 | cryptsetup luksFormat -q /dev/x",
+    "ssh n2 'PGPASSWORD=hunter22 psql -c x'",
+]
+SILENT = [
+    "openssl enc -aes-256-cbc -k $PASS -in /a",
+    "openssl enc -aes-256-cbc -kfile /run/k -in /a",
+    "openssl enc -aes-256-cbc -pass env:PASS -in /a",
+    "openssl enc -aes-256-cbc -pass file:/run/k -in /a",
+    "openssl enc -base64 -in /a",
+    "openssl passwd -6 -stdin < /run/k",
+    'openssl passwd -6 "$PASS"',
+    "gpg --batch --passphrase '' --quick-gen-key ops",
+    "gpg --batch --passphrase-file /run/k -d /a",
+    "gpg --batch --passphrase-fd 0 -d /a < /run/k",
+    "ansible-vault view --vault-password-file /run/k /a",
+    "ansible-vault view --vault-id prod@/run/k /a",
+    "sshpass -f /run/k ssh n2 a",
+    "PGPASSWORD=$P psql -c x",
+    "docker run -p 8000:8000 image",
+    "az vm list -p something",
+    "aws configure set region eu-central-1",
+    "aws configure set aws_secret_access_key $KEY",
+    "kubectl set image deployment/x x=image",
+    "7z x -p /a.7z",
+    "unzip -o /a.zip",
+    "cryptsetup open --key-file /run/k /dev/x y",
+    "cryptsetup luksOpen /dev/x y < /run/k",
+    "mkdir -p /srv/passwords",
+    "/opt/x --bypass=something",
+]
+
+
+def test_a_secret_is_found_wherever_a_program_takes_one(spelled):
+    assert spelled.scripts(FOUND, "SP190") == FOUND
+
+
+def test_what_stands_for_a_secret_is_left_alone(spelled):
+    assert spelled.scripts(SILENT, "SP190") == []
+
+
+@pytest.mark.parametrize("script", [it for it in FOUND if "hunter22" in it][::5])
+def test_no_finding_shows_it(review, script):
+    text = f"  - id: one\n    run:\n      script: |\n        {script}\n    postconditions: [{{file: {{path: /x}}}}]\n"
+    found = review(text).findings
+    assert found
+    assert all("hunter22" not in f"{it.summary} {it.remedy} {it.source}" for it in found)
