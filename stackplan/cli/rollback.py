@@ -35,6 +35,8 @@ from stackplan.model.event import RunEnded, RunStarted
 from stackplan.model.node import Inventory, Node
 from stackplan.model.secret import Redactor
 from stackplan.reports.count import counted
+from stackplan.reports.node_text import names_text
+from stackplan.reports.own_name import nameless
 from stackplan.reports.safe import safe
 from stackplan.reports.wording import change_text
 
@@ -180,22 +182,29 @@ def _nodes(kept: KeptRun, names: tuple[str, ...], inventory: Path | None) -> tup
 
 
 def _preview(undos: Sequence[Undo], found: Mapping[str, TakenBack | ConnectionFailure]) -> list[str]:
-    """Return what would be put back on each node, and what cannot be."""
-    lines: list[str] = []
+    """Return what would be put back on each node, and what cannot be; nodes with the same to be told stand together."""
+    groups: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for target in undos:
-        told = found[target.node.name]
-        lines.append(safe(target.node.name))
-        if isinstance(told, ConnectionFailure):
-            lines.append(f"  ? cannot be asked: {safe(str(told))}")
-            continue
-        if told.trouble is not None:
-            lines.append(f"  ✘ {safe(told.trouble)}")
-        for thing in told.things:
-            lines += _thing(thing)
-        known = {step for thing in told.things for step in thing.steps}
-        for step, done in target.done.items():
-            if step not in known and not done.writes:
-                lines.append(f"  · {safe(step)}: what `{safe(done.action.kind)}` did is not taken back")
+        lines = _of_node(target, found[target.node.name])
+        key = tuple(nameless(line, target.node.name) for line in lines)
+        groups.setdefault(key, []).append((target.node.name, lines))
+    shown: list[str] = []
+    for key, alike in groups.items():
+        names = names_text(tuple(name for name, _ in alike))
+        shown += [f"{names} ({len(alike)} nodes)", *key] if len(alike) > 1 else [names, *alike[0][1]]
+    return shown
+
+
+def _of_node(target: Undo, told: TakenBack | ConnectionFailure) -> list[str]:
+    if isinstance(told, ConnectionFailure):
+        return [f"  ? cannot be asked: {safe(str(told))}"]
+    lines = [] if told.trouble is None else [f"  ✘ {safe(told.trouble)}"]
+    for thing in told.things:
+        lines += _thing(thing)
+    known = {step for thing in told.things for step in thing.steps}
+    for step, done in target.done.items():
+        if step not in known and not done.writes:
+            lines.append(f"  · {safe(step)}: what `{safe(done.action.kind)}` did is not taken back")
     return lines
 
 

@@ -1,6 +1,6 @@
 """One node, or several that read alike, as text: a headline, a line a step, and all of what stopped it; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -130,7 +130,7 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
         if outcome is StepOutcome.NOT_REACHED:
             lines += _not_reached([*run], width, paint)
             continue
-        for step in run:
+        for step, others in _taken_back_together(run):
             lines += _row(step, column, words, width, paint)
             verified = step.outcome is StepOutcome.NOT_HELD
             details = _not_held(step, shared, width, paint) if verified else _details(step, width, paint)
@@ -138,7 +138,26 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
             lines += details
             if details and "" in details:
                 lines.append("")
+            if others:
+                mark, style = step_mark(step)
+                text = f"{', '.join(others)}   {step_word(step)} with {safe(step.id, 60)}"
+                lines += _marked(mark, style, text, width, paint)
     return lines
+
+
+def _taken_back_together(steps: Iterable[StepReport]) -> Iterator[tuple[StepReport, list[str]]]:
+    """Yield the steps; with one that was taken back the names of those after it of which no more is to be said."""
+    for (_, message), run in groupby(enumerate(steps), key=lambda it: _taken_back(*it)):
+        first, *others = [step for _, step in run]
+        said = [it for it in others if message is None or it.changes or it.diagnoses]
+        yield first, [safe(it.id, 60) for it in others if it not in said]
+        yield from ((it, []) for it in said)
+
+
+def _taken_back(index: int, step: StepReport) -> tuple[int | None, str | None]:
+    """Return a key that steps share which were taken back in the same words; all others have one of their own."""
+    together = step.outcome is StepOutcome.ROLLED_BACK and step.message is not None
+    return (None, step.message) if together else (index, None)
 
 
 def _without_last_blanks(lines: list[str]) -> list[str]:
@@ -177,7 +196,7 @@ def _written(step: StepReport, width: int, paint: Paint) -> list[str]:
         return _stop(step, width, paint)
     if step.outcome in PLANNED:
         return _planned(step, width, paint)
-    lines = change_lines(step.changes) if len(step.changes) > 1 else []
+    lines = change_lines(step.changes) if len(step.changes) > 1 or step.message else []
     for diagnosis in step.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis, width, paint)]
     return lines

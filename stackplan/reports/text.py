@@ -17,6 +17,7 @@ from stackplan.reports.contrast_text import contrast_lines
 from stackplan.reports.count import counted
 from stackplan.reports.layout import beside, hanging, padded, usable, wrapped
 from stackplan.reports.overridden_text import overridden_lines
+from stackplan.reports.own_name import without_own_name
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.plan_groups import Group
 from stackplan.reports.safe import cut_note, safe
@@ -31,7 +32,7 @@ def render(report: Report, *, width: int, colour: bool) -> str:
     """Return the report as text that ends in a line break, at most `width` cells wide where its words allow it."""
     paint = Paint(colour)
     width = usable(width)
-    groups = _alike(report.nodes, width)
+    groups = _alike(report.nodes, width, nameless=report.command == "rollback")
     lines: list[str] = []
     for diagnosis in report.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
@@ -62,16 +63,20 @@ def _in_full(groups: list[Group], width: int, paint: Paint) -> list[str]:
     return lines
 
 
-def _alike(nodes: tuple[NodeReport, ...], width: int) -> list[Group]:
-    """Return the nodes with those together that read alike but for their name, wave and time taken, in report order."""
-    found: dict[tuple[str, ...], list[NodeReport]] = {}
+def _alike(nodes: tuple[NodeReport, ...], width: int, *, nameless: bool) -> list[Group]:
+    """Return the nodes with those together that read alike but for their name, wave and time taken, in report order.
+
+    `nameless`: their own name may also stand in what is told of them, in a path.
+    """
+    found: dict[tuple[str, ...], list[tuple[NodeReport, NodeReport]]] = {}
     bare = Paint(colour=False)
     for node in nodes:
-        lines = node_text.render(("",), _essence(node), width, bare)
-        found.setdefault((node.outcome.value, *lines), []).append(node)
+        essence = _essence(without_own_name(node) if nameless else node)
+        lines = node_text.render(("",), essence, width, bare)
+        found.setdefault((node.outcome.value, *lines), []).append((node, essence))
     # The times of the first of a group are shown only where it stands alone.
     return [
-        (tuple(node.node for node in alike), alike[0] if len(alike) == 1 else _essence(alike[0]))
+        (tuple(node.node for node, _ in alike), alike[0][0] if len(alike) == 1 else alike[0][1])
         for alike in found.values()
     ]
 

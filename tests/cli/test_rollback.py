@@ -162,6 +162,12 @@ def test_what_would_be_put_back_is_shown_before_it_is_asked():
         "gpu-02",
         "  ? cannot be asked: gone",
     ]
+    here = {name: TakenBack(things=(replace(thing, path=f"/nodes/{name}/ml-env"),)) for name in ("gpu-01", "gpu-02")}
+    assert _preview(undos, here) == [
+        "gpu-01, gpu-02 (2 nodes)",
+        "  ↩ /nodes/<node>/ml-env (torch)",
+        *lines[2:5],
+    ]
 
 
 COUNTED = """

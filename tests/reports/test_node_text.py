@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport, NodeReport, StepReport
@@ -17,6 +18,7 @@ def shown(node, width=100):
 
 
 LOST = NodeReport(node="n", outcome=NodeOutcome.LOST, message="the node program does not answer", remedy="look at it")
+OK = NodeReport(node="n", outcome=NodeOutcome.OK)
 CONDITION = ConditionReport(
     phase=Phase.POST, kind="file", text="~/x is a file", status=Status.NOT_HELD, expected="a file", observed="nothing"
 )
@@ -87,6 +89,23 @@ def test_what_steps_would_do_behind_preconditions_that_do_not_hold_is_said_to_be
     assert node_text.WOULD_BE in plan_of(*steps, reason=Reason.PRECONDITION, preconditions=(pre,))
     stopped = tuple(replace(it, outcome=StepOutcome.NOT_REACHED) for it in steps)
     assert node_text.WOULD_BE not in plan_of(*stopped, reason=Reason.PRECONDITION, preconditions=(pre,))
+
+
+BACK = StepReport(id="a", outcome=StepOutcome.ROLLED_BACK, message="/e as before the run")
+
+
+def test_steps_that_were_taken_back_with_another_one_are_told_in_a_line():
+    moved = replace(BACK, changes=(Change("package", "torch", "2", "1"),))
+    text = shown(replace(OK, steps=(moved, replace(BACK, id="b"), replace(BACK, id="c"), replace(moved, id="d"))))
+    assert text.splitlines()[1:] == [
+        "  ↩ a   rolled back   /e as before the run",
+        "      torch 2 → 1",
+        "  ↩ b, c   rolled back with a",
+        "  ↩ d   rolled back   /e as before the run",
+        "      torch 2 → 1",
+    ]
+    other = replace(BACK, id="b", message="/f as before the run")
+    assert "rolled back with" not in shown(replace(OK, steps=(BACK, other)))
 
 
 def test_one_fault_of_many_steps_is_told_once_with_their_names():

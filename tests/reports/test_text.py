@@ -192,3 +192,19 @@ def test_a_plan_counts_steps_with_their_noun_and_nodes_that_preconditions_stop()
     assert text.closing(report(refused, command="plan", outcome=NodeOutcome.FAILED)).startswith(
         "Plan for 1 node: 1 of 1 node would stop at the playbook's preconditions"
     )
+
+
+def test_nodes_that_were_put_back_alike_stand_together_although_a_path_names_each():
+    def back(name, path):
+        step = StepReport(id="a", outcome=StepOutcome.ROLLED_BACK, message=f"/nodes/{path}/env as before the run")
+        return NodeReport(node=name, outcome=NodeOutcome.OK, steps=(step,))
+
+    alike = report(back("gpu-01", "gpu-01"), back("gpu-02", "gpu-02"), command="rollback", outcome=NodeOutcome.OK)
+    told = text.render(alike, width=100, colour=False)
+    assert "gpu-01, gpu-02 (2 nodes)" in told
+    assert told.count("/nodes/<node>/env as before the run") == 1
+    other = report(back("gpu-01", "gpu-01"), back("gpu-02", "gpu-022"), command="rollback", outcome=NodeOutcome.OK)
+    told = text.render(other, width=100, colour=False)
+    assert "/nodes/gpu-01/env" in told
+    assert "/nodes/gpu-022/env" in told
+    assert "<node>" not in told
