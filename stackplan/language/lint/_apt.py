@@ -18,17 +18,7 @@ def verb(command: Command) -> str | None:
     """Return what apt is told to do on the node: install, upgrade, …; None of another program, or of a simulation."""
     if command.program not in APT or command.elsewhere or simulates(command):
         return None
-    return next(iter(_plain(command)), None)
-
-
-def _plain(command: Command) -> Iterator[str]:
-    """Yield the words of apt that are neither options nor their values."""
-    words = iter(command.words[1:])
-    for word in words:
-        if not word.startswith("-"):
-            yield word
-        elif _VALUES.fullmatch(word):
-            next(words, None)
+    return next(iter(command.operands(_VALUES)), None)
 
 
 def asked_of_apt(step: Looked) -> Iterator[tuple[str, Location]]:
@@ -40,4 +30,4 @@ def asked_of_apt(step: Looked) -> Iterator[tuple[str, Location]]:
     for command in step.commands:
         if verb(command) == "install":
             at = step.command_at(command)
-            yield from ((word, at) for word in list(_plain(command))[1:])
+            yield from ((word, at) for word in list(command.operands(_VALUES))[1:])

@@ -1,7 +1,6 @@
 """Which calls of an installer of the system change all packages, whatever those are: `dnf upgrade` with no name."""
 
 import re
-from collections.abc import Iterator
 
 from stackplan.language.lint._tree import Command
 
@@ -40,7 +39,7 @@ def upgrades_everything(command: Command) -> str | None:
     verbs = _VERBS.get(command.program)
     if verbs is None or command.has(*_ONLY_LOOKING):
         return None
-    verb, *names = (*_plain(command), "")
+    verb, *names = (*command.operands(_VALUES), "")
     if verb not in verbs or (verb not in _WITH_NAMES and any(it and it not in _ALL_NAMES for it in names)):
         return None
     return f"{command.program} {verb}"
@@ -49,12 +48,3 @@ def upgrades_everything(command: Command) -> str | None:
 def names_everything(word: str) -> bool:
     """Return whether what apt is to install is a pattern for all that can be upgraded."""
     return word in _ALL_NAMES
-
-
-def _plain(command: Command) -> Iterator[str]:
-    words = iter(command.words[1:])
-    for word in words:
-        if not word.startswith("-"):
-            yield word
-        elif _VALUES.fullmatch(word):
-            next(words, None)

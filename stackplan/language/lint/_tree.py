@@ -62,6 +62,18 @@ class Command:
         """Its words behind the program that are no options."""
         return tuple(word for word in self.words[1:] if not word.startswith("-"))
 
+    def operands(self, values: re.Pattern[str]) -> Iterator[str]:
+        """Yield its words behind the program that are neither options nor their values, which `values` tells apart.
+
+        A matching option takes the next word.
+        """
+        words = iter(self.words[1:])
+        for word in words:
+            if not word.startswith("-"):
+                yield word
+            elif values.fullmatch(word):
+                next(words, None)
+
     @cached_property
     def variables(self) -> frozenset[str]:
         """The names of the variables that its words and assignments look at: `$rc`, `${rc}`, `(( rc > 0 ))`."""

@@ -1,13 +1,23 @@
 """apt in a script: it waits for answers, for locks, and does nothing in silence."""
 
+import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import verb
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._subject import Subject
+from stackplan.language.lint._subject import Looked, Subject
 
+_STATE = {
+    "dpkg": "state it: `apt_package: {name: …, version: …}`, or serve the file from a repository for `apt_packages`",
+    "rpm": "state it: `command: {run: rpm -q NAME, stdout: NAME-VERSION}`, or serve the file from a repository",
+}
 _CHANGING = frozenset({"install", "remove", "purge"})
+_FILES = {"dpkg": ("i", "--install"), "rpm": ("iUF", "--install", "--upgrade", "--freshen")}
+"""Programs that put a package in out of a file, with the letters and options that tell them to."""
+_OF_REPOSITORY = re.compile(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
+"""Packages that only tell where others come from."""
+_SPARING = ("--dry-run", "--no-act", "--simulate", "--test", "--root", "--instdir", "-q", "--query", "-V", "--help")
 _BY_DPKG = frozenset({"-r", "--remove", "-P", "--purge", "--set-selections"})
 
 
@@ -20,6 +30,31 @@ def check(subject: Subject) -> Iterator[Finding]:
                 what = f"{it.program} {done or 'hold'}"
                 summary = f"`{what}` in a script may wait for an answer or a lock, and predicts nothing"
                 yield Finding(summary, step.command_at(it), "write it as a step `apt_packages`", step.id)
+            elif _from_file(it) and not _stated(step, it.program):
+                summary = f"`{it.program}` looks for no dependency of a file, and no postcondition tells its version"
+                yield Finding(summary, step.command_at(it), _STATE[it.program], step.id)
+
+
+def _from_file(it: Command) -> bool:
+    """Return whether a package comes out of a file, and is more than a key or the address of a repository."""
+    if it.program not in _FILES or it.elsewhere or it.has(*_SPARING):
+        return False
+    letters, *long = _FILES[it.program]
+    files = [word for word in it.plain if word.endswith((".deb", ".rpm")) or "$" in word]
+    told = it.has(*long) or any(it.has_flag(letter) for letter in letters)
+    return told and not it.has_flag("q") and any(not _OF_REPOSITORY.search(word) for word in files)
+
+
+def _stated(step: Looked, program: str) -> bool:
+    """Return whether a postcondition tells the version of a package, or asks the same program's database."""
+    return any(
+        (
+            "version" in it.arguments
+            if it.kind == "apt_package"
+            else it.kind == "command" and program in str(it.arguments.values)
+        )
+        for it in step.postconditions
+    )
 
 
 def _of_dpkg(it: Command) -> str | None:
@@ -34,6 +69,7 @@ RULE = warning(
     "apt in a script",
     "Configuration questions and needrestart wait for an answer that nobody gives (DEBIAN_FRONTEND does not pass "
     "sudo); a lock fails the step; `kept back` and `already the newest version` end with 0. `apt_packages` runs one "
-    "simulated and bounded transaction that removes nothing it was not told to.",
+    "simulated and bounded transaction that removes nothing it was not told to. `dpkg -i FILE` and `rpm -U FILE` look "
+    "for no dependency, and leave a package half configured where one is missing: state the version that it brings.",
     check,
 )

@@ -11,11 +11,13 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, says, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
+from stackplan.language.lint._waiting import gathered, hears_the_last, tells_of_all
 from stackplan.model.frozen import dataclass
 
 _MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
 _OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
+_ONE_BY_ONE = "wait for each of them: `for pid in …; do wait $pid || failed=1; done`"
 _LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
 
 
@@ -23,6 +25,7 @@ _LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
 class _Jobs:
     """What the commands of a script have to do with those in the background; looked at once for all of them."""
 
+    script: Block
     commands: tuple[Command, ...]
 
     @cached_property
@@ -35,8 +38,8 @@ class _Jobs:
 
     @cached_property
     def named(self) -> bool:
-        """Whether a `wait` names a process."""
-        return any(len(it.words) > 1 for it in self.waits)
+        """Whether a `wait` names a process, or tells of each."""
+        return tells_of_all(self.script, self.waits)
 
     @cached_property
     def last_question(self) -> int:
@@ -59,7 +62,11 @@ class _Jobs:
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         assert step.script is not None
-        jobs = _Jobs(step.commands)
+        jobs = _Jobs(step.script.block, step.commands)
+        for wait in jobs.waits:
+            if hears_the_last(wait, gathered(step.commands)):
+                summary = f"`{wait.text[:40]}` has the status of the last process alone, whatever the others ended with"
+                yield Finding(summary, step.command_at(wait), _ONE_BY_ONE, step.id)
         for block in blocks(step.script.block):
             for command, summary, remedy in _hidden(block, jobs):
                 yield Finding(summary, step.command_at(command), remedy, step.id)
@@ -121,6 +128,8 @@ def _in_background(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, st
         yield found[0], summary, "take the `&` out, or `wait` for its process: `wait $!`"
     elif not jobs.named and not _tells(chain, jobs):
         summary = f"a `wait` that names no process ends with 0, also when `{found[0].program} … &` failed"
+        if any("-n" in it.words for it in jobs.waits):
+            summary = f"`wait -n` tells of one process, and others such as `{found[0].program} … &` may fail unheard"
         yield found[0], summary, "keep its number, `pid=$!`, and `wait $pid`"
 
 
@@ -172,6 +181,7 @@ RULE = warning(
     "a construct that hides an exit status",
     "`uv pip install … 2>&1 | tail -30` has the status of tail. In a `script` stackplan sets pipefail; in a text for "
     "`sh -c`, or after `set +o pipefail`, nobody does. `export A=$(command)` has the status of export everywhere, and "
-    "a command with `&` behind it has none unless somebody waits for it by its number: a `wait` alone ends with 0.",
+    "a command with `&` behind it has none unless somebody waits for it by its number: a `wait` alone ends with 0, "
+    "`wait -n` tells of one process, and `wait A B` of B.",
     check,
 )
