@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from stackplan.engine.bind import BoundCondition, BoundStep, queries_of
 from stackplan.engine.outlook import Outlook
-from stackplan.engine.prove import Proof, condition_report, evaluate
+from stackplan.engine.prove import Proof, condition_report, describe, evaluate
 from stackplan.engine.same_statement import same_statement
 from stackplan.model.facts import Answer, Facts, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import Prediction
 from stackplan.model.outcome import Phase
 from stackplan.model.report import Broken, ConditionReport
-from stackplan.model.verdict import Status, Verdict, held, unknown
+from stackplan.model.verdict import Status, held, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,14 @@ def reports(
     if foretold is None:
         return tuple(condition_report(phase, proof) for proof in now)
     return tuple(
-        _foretold(condition_report(phase, proof), then.verdict) for proof, then in zip(now, foretold, strict=True)
+        _foretold(condition_report(phase, proof), then) for proof, then in zip(now, foretold, strict=True)
     )
 
 
-def _foretold(report: ConditionReport, verdict: Verdict) -> ConditionReport:
+def _foretold(report: ConditionReport, then: Proof) -> ConditionReport:
+    verdict = then.verdict
     why = verdict.why
-    if why is not None and verdict.text != report.text:
+    if why is not None and verdict.text not in (report.text, describe(then.condition)):
         # Only a part of what is stated is not known: which one is half the answer.
         why = f"{verdict.text} ({why})"
     return replace(

@@ -54,7 +54,7 @@ def conjunction(text: str, parts: tuple[Verdict, ...]) -> Verdict:
                 status=status,
                 text="; ".join(part.text for part in culprits),
                 expected=_joined(_common([part.expected for part in culprits])),
-                observed=_joined(part.observed for part in culprits),
+                observed=_joined(_common([part.observed for part in culprits])),
                 evidence=_joined(dict.fromkeys(part.evidence for part in culprits)),
                 why=_joined(dict.fromkeys(part.why for part in culprits)),
             )
