@@ -1,4 +1,4 @@
-"""The inventory and known_hosts of a lab, as texts; pure."""
+"""The inventory, known_hosts and ssh_config of a lab, as texts; pure."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,6 +80,29 @@ def _scalar(value: str | int) -> str:
         return str(value)
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def ssh_config_text(nodes: Sequence[LabNode], identity_file: Path, known_hosts: Path) -> str:
+    """Return what `ssh -F FILE NODE` needs to log in to each node."""
+    lines = ["# Written by stackplan's lab, for `ssh -F` with this file; it is only good while that lab runs."]
+    for node in nodes:
+        lines += [
+            f"Host {node.name}",
+            "  HostName 127.0.0.1",
+            f"  Port {node.port}",
+            f"  User {node.user}",
+            f"  IdentityFile {_in_ssh_config(identity_file)}",
+            f"  UserKnownHostsFile {_in_ssh_config(known_hosts)}",
+            "  IdentitiesOnly yes",
+            "  StrictHostKeyChecking yes",
+            "  RequestTTY no",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _in_ssh_config(path: Path) -> str:
+    """Return a path as ssh_config takes it: `%` begins a token there, and a blank ends a word."""
+    return '"' + str(path).replace("%", "%%") + '"'
 
 
 def known_hosts_text(nodes: Sequence[LabNode]) -> str:

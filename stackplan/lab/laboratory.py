@@ -14,14 +14,14 @@ from stackplan.lab.catalogue import channels
 from stackplan.lab.failure import LabFailed
 from stackplan.lab.gpu import FAMILIES
 from stackplan.lab.index import Index, pages
-from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text
+from stackplan.lab.inventory import LabNode, inventory_text, known_hosts_text, ssh_config_text
 from stackplan.lab.sandbox import Sandbox, build
 from stackplan.lab.server import NodeServer
 from stackplan.lab.services import add_services, end_services
 from stackplan.lab.uv import find_uv
 from stackplan.model.frozen import dataclass
 
-IDENTITY, KNOWN_HOSTS = "id_lab", "known_hosts"
+IDENTITY, KNOWN_HOSTS, SSH_CONFIG = "id_lab", "known_hosts", "ssh_config"
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ def _write_files(folder: Path, client_key: paramiko.PKey, nodes: Sequence[LabNod
     client_key.write_private_key_file(str(identity_file))
     identity_file.chmod(0o600)
     _write_private(known_hosts, known_hosts_text(nodes))
+    _write_private(folder / SSH_CONFIG, ssh_config_text(nodes, identity_file, known_hosts))
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -162,6 +163,7 @@ def describe(state: LabState) -> str:
     return (
         f"A lab runs (process {state.pid}): {nodes}, package index {state.index_url}.\n"
         f"  stackplan apply playbooks/cuda13-{state.family}.yaml -i {state.inventory}\n"
+        f"  ssh -F {shlex.quote(str(Path(state.inventory).parent / 'ssh_config'))} {state.nodes[0]}\n"
         "  stackplan lab stop\n"
     )
 

@@ -181,7 +181,7 @@ class NodeServer:
 
 
 class _Login(paramiko.ServerInterface):
-    """What a client may ask for: its key accepted, sessions opened, commands run; nothing else."""
+    """What a client may ask for: its key accepted, sessions opened, commands and shells run; nothing else."""
 
     def __init__(self, server: NodeServer) -> None:
         self._server = server
@@ -197,6 +197,11 @@ class _Login(paramiko.ServerInterface):
 
     def check_channel_request(self, kind: str, chanid: int) -> int:  # noqa: ARG002 - paramiko's interface
         return common.OPEN_SUCCEEDED if kind == "session" else common.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
+
+    def check_channel_shell_request(self, channel: paramiko.Channel) -> bool:
+        """Start a shell without a terminal, which the lab's nodes do not have."""
+        self._server.run(channel, "exec /bin/sh -i")
+        return True
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         self._server.run(channel, command.decode("utf-8", "surrogateescape"))

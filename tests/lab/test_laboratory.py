@@ -3,17 +3,25 @@
 import shutil
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
 from stackplan.lab import laboratory, uv
 from stackplan.lab.failure import LabFailed
+from stackplan.lab.inventory import LabNode, ssh_config_text
 from stackplan.lab.laboratory import node_names, running_lab
 
 
 def test_names_are_as_wide_as_the_largest_number():
     assert node_names(2) == ("gpu-01", "gpu-02")
     assert node_names(100)[0] == "gpu-001"
+
+
+def test_a_path_may_hold_what_ssh_config_takes_for_a_token_or_an_end():
+    text = ssh_config_text([LabNode("gpu-01", 2222, "ssh-ed25519 AAAA")], Path("/a b/50%/id"), Path("/a b/50%/known"))
+    assert '  IdentityFile "/a b/50%%/id"\n  UserKnownHostsFile "/a b/50%%/known"\n' in text
+    assert "Host gpu-01\n  HostName 127.0.0.1\n  Port 2222\n  User ops\n" in text
 
 
 def test_a_lab_of_its_own_leaves_no_thread_and_no_file():

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 import threading
 
 import pytest
@@ -23,6 +25,13 @@ def test_a_lab_is_started_found_and_ended(folder):
     assert lifecycle.status(folder) == state
     assert state.nodes == ("gpu-01",)
     assert state.inventory in lifecycle.describe(state)
+    login = next(line.strip() for line in lifecycle.describe(state).splitlines() if line.startswith("  ssh "))
+    said = subprocess.run([*shlex.split(login), "pwd"], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert said.strip() == str(folder / "current" / "nodes" / "gpu-01" / "home")
+    typed = subprocess.run(
+        shlex.split(login), input="echo in $HOME\nexit 3\n", capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (typed.returncode, typed.stdout) == (3, f"in {folder}/current/nodes/gpu-01/home\n")
     with pytest.raises(LabFailed, match="runs already") as caught:
         lifecycle.start(1, folder)
     assert "stackplan lab stop" in caught.value.remedy
