@@ -7,19 +7,24 @@ from stackplan.language.lint._shell import Command
 
 _VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\b[^}/]*\}?")
 
+_MOST_TEXTS = 20
+
 
 def held(commands: Iterable[Command]) -> dict[str, str]:
-    """Return the texts that commands assign, by variable; of one that is assigned twice, all of them."""
-    found: dict[str, str] = {}
+    """Return the texts that commands assign, by variable; of one that is assigned twice, all of them.
+
+    Of many, as of a script that some program has written, the first few are kept.
+    """
+    found: dict[str, dict[str, None]] = {}
     for it in commands:
         for word in (
             *it.assignments,
             *(it.words[1:] if it.program in ("export", "local", "readonly", "declare") else ()),
         ):
             name, equals, value = word.partition("=")
-            if equals:
-                found[name] = f"{found[name]} {value}" if name in found else value
-    return found
+            if equals and len(kept := found.setdefault(name, {})) < _MOST_TEXTS:
+                kept[value] = None
+    return {name: " ".join(kept) for name, kept in found.items()}
 
 
 def filled(word: str, values: Mapping[str, str]) -> str:

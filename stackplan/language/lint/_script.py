@@ -9,6 +9,8 @@ from stackplan.language.lint._shell import Command, read, read_arguments
 from stackplan.language.lint._tree import Block, flat
 from stackplan.model.location import Location
 
+_LONGEST_LINE = 20_000
+"""So far a text is looked for in a line; nobody reads where it stands behind that."""
 Sources = Mapping[str, tuple[str, ...]]
 
 
@@ -19,6 +21,7 @@ class Script:
         self.text = text
         self.at = at
         self._sources = sources
+        self._indentations: dict[int, int] = {}
 
     @classmethod
     def of(cls, argv: tuple[str, ...], at: Location, sources: Sources) -> "Script":
@@ -62,19 +65,24 @@ class Script:
         lines = self._sources.get(self.at.path, ())
         if self.at.line > len(lines):
             return self.at
-        if not lines[self.at.line - 1][self.at.column - 1 :].startswith("|"):
+        if not lines[self.at.line - 1].startswith("|", self.at.column - 1):
             return place_of(self.text[offset : offset + 12].split("\n")[0], self.at, self._sources)
         below = bisect_right(self._starts, offset, hi=len(self._lines)) - 1
         number = self.at.line + below + 1
         if number > len(lines):
             return self.at
-        line, own = lines[number - 1], self._lines[below]
-        indentation = max(0, len(line.rstrip()) - len(own.rstrip())) if "{{" not in line else _indentation(line, own)
-        return Location(self.at.path, number, indentation + offset - self._starts[below] + 1)
+        if below not in self._indentations:
+            self._indentations[below] = _indented(lines[number - 1], self._lines[below])
+        return Location(self.at.path, number, self._indentations[below] + offset - self._starts[below] + 1)
 
 
-def _indentation(line: str, own: str) -> int:
-    """Return by how much the block is indented, from a line of it that a template may have made longer or shorter."""
+def _indented(line: str, own: str) -> int:
+    """Return by how much the block is indented, from a line of it as it stands in the file and in the text.
+
+    A template may have made the text longer or shorter.
+    """
+    if "{{" not in line:
+        return max(0, len(line.rstrip()) - len(own.rstrip()))
     return max(0, len(line) - len(line.lstrip()) - (len(own) - len(own.lstrip())))
 
 
@@ -83,5 +91,5 @@ def place_of(text: str, at: Location, sources: Sources) -> Location:
     lines = sources.get(at.path, ())
     if not text or at.line > len(lines):
         return at
-    column = lines[at.line - 1].find(text, at.column - 1)
+    column = lines[at.line - 1].find(text, at.column - 1, at.column + _LONGEST_LINE)
     return at if column < 0 else Location(at.path, at.line, column + 1)

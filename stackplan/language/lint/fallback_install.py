@@ -14,7 +14,7 @@ from stackplan.model.frozen import dataclass
 
 Tried = set[tuple[str, ...]]
 """The words of the installs before."""
-_MOST_LOOKS = 50
+_MOST_LOOKS = 10
 _REMEDY = "keep the first alone: a node that cannot have it has to stop"
 
 

@@ -42,6 +42,11 @@ class _Jobs:
         return tells_of_all(self.script, self.waits)
 
     @cached_property
+    def gathered(self) -> frozenset[str]:
+        """The variables that hold the numbers of several processes."""
+        return gathered(self.commands)
+
+    @cached_property
     def last_question(self) -> int:
         """The offset of the last command that asks for something; -1 where none does."""
         return max((it.start for it in self.commands if asks(it)), default=-1)
@@ -64,7 +69,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         assert step.script is not None
         jobs = _Jobs(step.script.block, step.commands)
         for wait in jobs.waits:
-            if hears_the_last(wait, gathered(step.commands)):
+            if hears_the_last(wait, jobs.gathered):
                 summary = f"`{wait.text[:40]}` has the status of the last process alone, whatever the others ended with"
                 yield Finding(summary, step.command_at(wait), _ONE_BY_ONE, step.id)
         for block in blocks(step.script.block):

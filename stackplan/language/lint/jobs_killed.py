@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from stackplan.language.lint._held import filled, held
 from stackplan.language.lint._rule import Finding, error
@@ -89,6 +90,7 @@ def _takes_found(it: Command, operands: list[str]) -> bool:
     return bool({"xargs", "parallel"} & set(it.wrappers)) or any(word.startswith("$") for word in operands)
 
 
+@lru_cache(maxsize=256)
 def _lists_all(word: str) -> bool:
     """Return whether a word holds the list of all containers."""
     told = commands(word) if "$(" in word or "`" in word else ()
@@ -105,6 +107,7 @@ def _asks(it: Command) -> bool:
     return bool(_ASKS & set(it.words)) or "0" in given or it.has("--signal=0")
 
 
+@lru_cache(maxsize=256)
 def _searches(word: str) -> bool:
     """Return whether a word holds the output of a search for processes."""
     return ("$(" in word or "`" in word or "<(" in word) and any(_finds(it) for it in commands(word))

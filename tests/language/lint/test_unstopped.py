@@ -83,7 +83,7 @@ def test_each_command_is_told_of_once(review):
     ]
 
 
-@pytest.mark.parametrize("size", [3000])
+@pytest.mark.parametrize("size", [1000])
 def test_a_chain_of_functions_ends(codes_of_script, size):
     lines = [f"f{at}() {{ f{at + 1}; /opt/x; f{at + 1}; }}" for at in range(size)]
     assert codes_of_script("\n".join([*lines, "f0 || exit 1"])) == ["SP160"]
