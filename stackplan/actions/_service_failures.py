@@ -9,9 +9,11 @@ from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
 from stackplan.model.unit import activity, unit_query
 
+_REASON = re.compile(r"^its journal says why:\n  ([^\n]+)", re.MULTILINE)
 _JOURNAL = re.compile(r"^the last lines of its journal:\n((?:  [^\n]*\n?)+)", re.MULTILINE)
 _REFUSED = "Start request repeated too quickly"
 _LINES = 6
+_LONGEST = 310
 
 
 def explain_service_failure(evidence: Evidence, name: str) -> tuple[Diagnosis, ...]:
@@ -76,6 +78,8 @@ def _enablement(evidence: Evidence, name: str, state: Plain) -> Diagnosis:
 
 
 def _journal(evidence: Evidence) -> tuple[str, ...]:
-    match = _JOURNAL.search(evidence.output)
-    lines = match[1].splitlines() if match else []
-    return tuple(line.strip()[:300] for line in lines[-_LINES:])
+    """Return the line of the unit's journal that holds the reason, where it stands further up, and the last ones."""
+    match, reason = _JOURNAL.search(evidence.output), _REASON.search(evidence.output)
+    lines = [line.strip()[:_LONGEST] for line in (match[1].splitlines()[-_LINES:] if match else ())]
+    why = reason[1].strip()[:_LONGEST] if reason else None
+    return tuple(lines) if why is None or why in lines else (why, *lines)

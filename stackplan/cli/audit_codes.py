@@ -16,10 +16,10 @@ AUDIT_CODES: dict[str, Code] = {
     ),
     "SP302": Code(
         "an installer obeys settings in other shells or services that the steps do not have",
-        "A `UV_…` or `PIP_…` variable (an index, a constraint) is set in a profile, for sudo or in a service's unit, and "
-        "not in what the steps get. The steps are not affected. Somebody who runs the same uv or pip command by hand "
-        "gets other versions or builds, and may so replace what a step installed and proved. Remove the variable where "
-        "it is set, or know of it.",
+        "A `UV_…` or `PIP_…` variable (an index, a constraint) is set in a profile, for sudo or in a service's unit, "
+        "and not in what the steps get. The steps are not affected. Somebody who runs the same uv or pip command by "
+        "hand gets other versions or builds, and may so replace what a step installed and proved. Remove the variable "
+        "where it is set.",
     ),
     "SP304": Code(
         "shells find a program in different places",

@@ -141,6 +141,11 @@ def explained(arguments, evidence, facts):
             "the last lines of its journal:\n  loading\n  no such model\nstackplan: sglang did not stay up",
             ("SP242", "failed (failed), result exit-code, exit status 3", ("loading", "no such model")),
         ),
+        (
+            {**UP, "active": "failed", "sub": "failed"},
+            "its journal says why:\n  no such model\nthe last lines of its journal:\n  loading\n  bye\nstackplan: no",
+            ("SP242", "failed (failed)", ("no such model", "loading", "bye")),
+        ),
         ({**UP, "active": "failed", "result": "start-limit-hit"}, "", ("SP243", None, ())),
         (
             {**UP, "active": "failed"},

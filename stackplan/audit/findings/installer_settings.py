@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stackplan.audit.installer import INSTALLERS, setting_decides, variable_decides
 from stackplan.audit.subject import Subject
-from stackplan.audit.told import Told, listed, texts, titles
+from stackplan.audit.told import Place, Told, listed, texts, titles
 from stackplan.model.diagnosis import Diagnosis, Severity
 
 
@@ -37,7 +37,9 @@ def _obeyed(tool: str, told: Told) -> Iterator[Diagnosis]:
 
 def _elsewhere(tool: str, told: Told) -> Iterator[Diagnosis]:
     """Yield what makes `tool` act otherwise in other shells and services than in the steps."""
-    found, where, names = [], [], []
+    found: list[str] = []
+    names: list[str] = []
+    where: list[Place] = []
     for name in told.names():
         if not variable_decides(tool, name):
             continue

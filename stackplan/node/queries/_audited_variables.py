@@ -38,6 +38,7 @@ _NAMES = frozenset(
 )
 _SECRET = re.compile(r"TOKEN|KEY|PASSW|SECRET|CREDENTIAL|AUTH|USERNAME", re.IGNORECASE)
 _ADDRESSES = re.compile(r"(?:INDEX|FIND_LINKS|_URLS?|_MIRROR)$", re.IGNORECASE)
+_NO_PROXY = re.compile(r"no_proxy$", re.IGNORECASE)
 _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 # Name, scheme and slashes, each of which may be missing; a word that begins so goes on with login and host.
 _BEGIN = re.compile(r"(?:[\w.-]+=)?[\"']?(?:[A-Za-z][A-Za-z0-9+.-]*:(?=//))?(?://)?")
@@ -66,9 +67,12 @@ def masked(name: str, value: str) -> str:
 def _without_logins(name: str, text: str) -> str:
     if _PROXY.search(name) and "@" in text:
         # One address, whose password may hold what parts words elsewhere.
-        return _word(text)
+        return text if _NO_PROXY.search(name) else _host(_word(text))
     if _ADDRESSES.search(name):
         return _addresses(text)
+    if _PROXY.search(name) and not _NO_PROXY.search(name):
+        # A proxy has no use for a path; some let in by one that nobody guesses.
+        return _host(text)
     return _QUESTION.sub(r"\1?***", _WORD.sub(lambda it: _word(it[0]), text))
 
 

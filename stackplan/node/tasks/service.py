@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from typing import Any, Callable
 
 from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.queries import _systemd
+from stackplan.node.tasks import _journal
 
 LOOK_EVERY_S = 0.1
-JOURNAL_LINES = 10
 _VERBS = {"started": "start", "stopped": "stop", "restarted": "restart", "reloaded": "reload"}
 
 
@@ -24,7 +23,7 @@ def perform(arguments: dict[str, Any]) -> int:
 
     What systemctl says and how it ends is passed on and decides nothing: the unit's own state does, once its job has
     ended. A unit that was started has to stay up for `settle_s`; one that does not is told with the last lines of its
-    journal.
+    journal, and the one that holds the reason.
     """
     name, enabled, state = str(arguments["name"]), arguments.get("enabled"), arguments.get("state")
     context = Context()
@@ -32,9 +31,9 @@ def perform(arguments: dict[str, Any]) -> int:
         if enabled is not None:
             _enable(name, context, enabled=bool(enabled))
         if state is not None:
-            since = _start_of(_systemd.show(context, name))
+            before, since_s = _start_of(_systemd.show(context, name)), int(time.time())
             _systemctl(_VERBS[state], name)
-            _settle(name, state, context, since, float(arguments["settle_s"]))
+            _settle(name, state, context, before=before, since_s=since_s, settle_s=float(arguments["settle_s"]))
     except NotSo as error:
         print(f"stackplan: {error}", flush=True)
         return 1
@@ -63,7 +62,15 @@ def _start_of(properties: dict[str, str]) -> tuple[str | None, str | None]:
     return properties.get("InvocationID"), properties.get("NRestarts")
 
 
-def _settle(name: str, state: str, context: Context, before: tuple[str | None, str | None], settle_s: float) -> None:
+def _settle(  # noqa: PLR0913 - what was before, and how long to look
+    name: str,
+    state: str,
+    context: Context,
+    *,
+    before: tuple[str | None, str | None],
+    since_s: int,
+    settle_s: float,
+) -> None:
     """Wait until the unit's job has ended and, unless it was to stop, until it has stayed up. Raise NotSo."""
     properties = _until(name, context, lambda it: not _is_moving(it))
     if state == "stopped":
@@ -76,7 +83,8 @@ def _settle(name: str, state: str, context: Context, before: tuple[str | None, s
     up_until = time.monotonic() + (settle_s if properties.get("SubState") == "running" else 0.0)
     last = _until(name, context, lambda it: not _is_up(it, started) or time.monotonic() >= up_until)
     if not _is_up(last, started):
-        _print_journal(name)
+        if (journal := _journal.report(name, since_s)) is not None:
+            print(journal, flush=True)
         raise NotSo(f"{name} did not stay up: it {_words(last)}")
     print(f"{name} {_words(last)}", flush=True)
 
@@ -111,17 +119,3 @@ def _words(properties: dict[str, str]) -> str:
         f"restarts by systemd: {about['restarts']}" if about["restarts"] else None,
     ]
     return ", ".join([text, *(part for part in parts if part)])
-
-
-def _print_journal(name: str) -> None:
-    """Print the last lines that the unit wrote, where the journal can be read."""
-    argv = ["journalctl", "--no-pager", "--quiet", "--output=cat", f"--lines={JOURNAL_LINES}", f"--unit={name}"]
-    try:
-        ran = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=10, env={**os.environ}
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return
-    lines = ran.stdout.decode("utf-8", "replace").splitlines()
-    if lines:
-        print(f"the last lines of its journal:\n  {(chr(10) + '  ').join(lines)}", flush=True)

@@ -194,6 +194,11 @@ def test_a_variable_too_large_for_any_program_is_a_fault_of_the_shell(home, node
         ("PIP_CONSTRAINT", "u:Sup3rhunter2@h/x", "***@h/x"),
         ("LD_LIBRARY_PATH", "/opt/gcc@13/lib:/lib", "/opt/gcc@13/lib:/lib"),
         ("CUDA_HOME", "/usr/local/cuda", "/usr/local/cuda"),
+        ("https_proxy", "http://proxy:3128/t0ken/abc", "http://proxy:3128/***"),
+        ("HTTPS_PROXY", "http://me:pass@proxy:3128/t0ken?x=1", "http://***@proxy:3128/***"),
+        ("PIP_PROXY", "http://proxy:3128/", "http://proxy:3128/"),
+        ("all_proxy", "proxy:3128", "proxy:3128"),
+        ("no_proxy", "localhost,10.0.0.0/8,.a.example", "localhost,10.0.0.0/8,.a.example"),
     ],
 )
 def test_secrets_do_not_leave_the_node(name, value, shown):
