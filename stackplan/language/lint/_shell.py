@@ -102,13 +102,20 @@ class _Reader(Words):
             if self.at >= len(self.text) or self.word_ahead() in ends or self.operator_ahead() in ends:
                 return tuple(found)
             start = self.at
-            chain = self._chain()
+            chain = self._line() or self._chain()
             if chain.pipelines:
                 found.append(chain)
             if self.at == start:
                 # An operator or a closing word that closes nothing.
                 self.before = self.operator_ahead()
                 self.at += len(self.word_ahead() or self.before) or 1
+
+    def _line(self) -> Chain | None:
+        """Read a command that has its line to itself and holds nothing but plain words, as most do."""
+        start = self.at
+        if self.word_ahead() or not (words := self._plain_line()):
+            return None
+        return Chain((Pipeline((self._command_at(start, words),)),), (), self.operator_ahead())
 
     def _chain(self) -> Chain:
         pipelines, operators = [], []
