@@ -126,9 +126,7 @@ def reports(
     now = outlook.prove_now(conditions)
     if foretold is None:
         return tuple(condition_report(phase, proof) for proof in now)
-    return tuple(
-        _foretold(condition_report(phase, proof), then) for proof, then in zip(now, foretold, strict=True)
-    )
+    return tuple(_foretold(condition_report(phase, proof), then) for proof, then in zip(now, foretold, strict=True))
 
 
 def _foretold(report: ConditionReport, then: Proof) -> ConditionReport:
