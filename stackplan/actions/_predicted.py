@@ -1,7 +1,6 @@
 """What the node would answer once an installer had done what its dry run says. Pure; imports model only."""
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from stackplan.actions._dry_run import DryRun
 from stackplan.actions._installer_facts import InstallerFacts
@@ -25,6 +24,7 @@ from stackplan.actions._predicted_torch import torch_answer
 from stackplan.actions._target import told
 from stackplan.actions._written_anew import foretold_times
 from stackplan.model.arguments import Value
+from stackplan.model.cached import cached_property
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
 from stackplan.model.frozen import dataclass
 

@@ -10,10 +10,10 @@ only beside `GIT_WORK_TREE`, without which it says nothing of where the files ar
 import os
 import subprocess
 from dataclasses import field
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from stackplan.language.tree import LARGEST_BYTES
+from stackplan.model.cached import cached_property
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
 

@@ -6,9 +6,9 @@ not compiled, `rest` is set: that part is for the `jsonschema` library.
 
 import re
 from dataclasses import field, replace
-from functools import cached_property
 from typing import Any, TypeAlias
 
+from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 
 Json: TypeAlias = dict[str, Any]

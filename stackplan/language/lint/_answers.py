@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
 
 from stackplan.language.lint._fetching import FETCHERS, urlsplit_path
 from stackplan.language.lint._kept import file_name
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Command, Group, Pipeline, pipelines, surface
+from stackplan.model.cached import cached_property
 
 _DATA = re.compile(r"(?!requirements|constraints|pylock)[\w.+-]+\.(?:jsonl?|ndjson|txt|ya?ml|csv|tsv|xml|html?|prom)")
 _NAME = re.compile(r"[\w.+-]+")

@@ -1,7 +1,7 @@
 """Which environment of Python something is about, whether it names its folder or its interpreter."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.model.arguments import Arguments
@@ -24,6 +24,11 @@ def may_be_one(one: str | None, other: str | None) -> bool:
         return True
     relative = not (one.startswith("/") and other.startswith("/"))
     return relative and one.rpartition("/")[2] == other.rpartition("/")[2]
+
+
+def may_be_among(one: str | None, others: Collection[str | None]) -> bool:
+    """Return whether an environment may be one of some others."""
+    return one in others or any(may_be_one(one, it) for it in others)
 
 
 def torch_steps(subject: Subject) -> dict[str | None, Looked]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 
 from packaging.utils import canonicalize_name
 
@@ -11,6 +10,7 @@ from stackplan.language.lint._script import Script
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._wanted import Index, Wanted, build_of
 from stackplan.model.arguments import Arguments
+from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 

@@ -2,11 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from functools import cached_property
 from itertools import accumulate
 
 from stackplan.language.lint._shell import Command, read, read_arguments
 from stackplan.language.lint._tree import Block, flat
+from stackplan.model.cached import cached_property
 from stackplan.model.location import Location
 
 _LONGEST_LINE = 20_000

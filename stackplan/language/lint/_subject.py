@@ -1,7 +1,6 @@
 """A playbook as rules look at it: rendered as far as it goes without a node, scripts and requirements taken apart."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 from stackplan.language.lint import _installation, _settings, _wanted
 from stackplan.language.lint._installation import Installation
@@ -11,6 +10,7 @@ from stackplan.language.lint._shell import Command, read, read_arguments
 from stackplan.language.lint._tree import Block, flat
 from stackplan.language.lint._wanted import Index, Wanted
 from stackplan.model.arguments import Arguments
+from stackplan.model.cached import cached_property
 from stackplan.model.condition import Combination, Condition
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location

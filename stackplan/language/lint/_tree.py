@@ -9,8 +9,8 @@ second a group with a block of its own. The second chain ends with `&`.
 import re
 from collections.abc import Iterator
 from dataclasses import field
-from functools import cached_property
 
+from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")

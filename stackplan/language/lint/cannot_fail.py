@@ -30,7 +30,7 @@ def _why(it: Statement, block: Block | None) -> str | None:
 def _why_of_text(it: Statement) -> str | None:
     for field in ("stdout", "stderr", "body", "content"):
         matcher = it.arguments.values.get(field)
-        if _anything(matcher):
+        if matcher is not None and _anything(matcher):
             assert isinstance(matcher, Mapping)
             pattern = matcher.get("matches")
             return "every text contains an empty one" if pattern is None else f"`{pattern}` matches every text"

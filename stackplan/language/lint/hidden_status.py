@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import accumulate, pairwise
 
 from stackplan.language.lint._rule import Finding, warning
@@ -12,6 +11,7 @@ from stackplan.language.lint._status import asks, mentions, says, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
 from stackplan.language.lint._waiting import gathered, hears_the_last, tells_of_all
+from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 
 _MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stackplan.language.lint._environment import environment_of, may_be_one
+from stackplan.language.lint._environment import environment_of, may_be_among
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._wanted import TORCH_FAMILY
@@ -17,7 +17,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     seen = {_place(it, environments) for it in _looking_at_companions(subject)}
     for step in subject.installing:
         moved = (step.indexes or step.own.backend is not None) and "create" not in step.arguments
-        if moved and not any(may_be_one(environment_of(step.arguments), it) for it in seen):
+        if moved and not may_be_among(environment_of(step.arguments), seen):
             for it in step.wanted:
                 if it.name == "torch":
                     summary = "torch moves alone: torchvision and torchaudio stay built for the torch that is replaced"
