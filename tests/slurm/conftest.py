@@ -11,13 +11,20 @@ MISSING = missing()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, keep them in one worker, and skip them where there is no Slurm."""
+    """Mark the tests of this folder, keep them in one worker, and skip them where there is no Slurm.
+
+    They take longest, so they begin first; and before a test elsewhere that starts a Slurm of its own, whose job steps
+    their node would see.
+    """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slurm)
             item.add_marker(pytest.mark.xdist_group("slurm"))
             if MISSING is not None:
                 item.add_marker(pytest.mark.skip(reason=MISSING))
+    items.sort(
+        key=lambda it: 0 if Path(__file__).parent in it.path.parents else 1 if it.get_closest_marker("slurm") else 2
+    )
 
 
 @pytest.fixture(scope="session")
