@@ -1,5 +1,8 @@
-"""Who runs from a Python environment: processes that have its files mapped, and systemd's units.
+"""Who runs from a Python environment: processes that were started as one of its programs or have its files mapped, and
+systemd's units.
 
+The `bin/python` of an environment is a link as a rule: the kernel names the python behind it, and a program that has
+loaded nothing compiled from the environment maps none of its files. What it was started as still leads there.
 Of processes no numbers are told: names, users and units are the same on nodes that are the same. Processes of others
 can be seen by root alone.
 """
@@ -13,6 +16,7 @@ import shlex
 import time
 from typing import Any, Iterable, Mapping
 
+from stackplan.node.boot import BOOT
 from stackplan.node.context import CannotTell, Context, ProbeFailed
 from stackplan.node.processes import of_this_program
 from stackplan.node.queries._audited_environment import owner
@@ -23,6 +27,7 @@ MOST_MAPS = 4 * 1024 * 1024
 MOST_UNITS = 20
 _PROPERTIES = "Id,ActiveState,User,Environment,EnvironmentFiles,ExecStart"
 _UNIT = re.compile(r"/([^/\n]+\.service)(?:/|$)", re.MULTILINE)
+_PYTHON = re.compile(r"python[\d.]*$")
 _OPTIONAL = re.compile(r" \(ignore_errors=\w+\)$")
 
 
@@ -55,11 +60,39 @@ def processes(venvs: Mapping[str, str], context: Context) -> list[dict[str, Any]
 
 
 def _used(process: str, venvs: Mapping[str, str]) -> list[str]:
-    if not _read(f"{process}/cmdline"):
-        # The kernel's own threads have neither words nor files.
+    words = _read(f"{process}/cmdline")
+    # The kernel's own threads have neither words nor files; a node program, whoever's it is, uses no package.
+    if not words or BOOT.encode("ascii") in words:
         return []
+    folder = _started_in(process, os.fsdecode(words.split(b"\0", 1)[0]))
     maps = _read(f"{process}/maps")
-    return [venv for venv, path in venvs.items() if f"{path}/".encode("utf-8", "surrogateescape") in maps]
+    return [
+        venv for venv, path in venvs.items() if folder == os.path.join(path, "bin") or os.fsencode(f"{path}/") in maps
+    ]
+
+
+def _started_in(process: str, program: str) -> str | None:
+    """Return the folder of the program as which a process was started, by where it really is; None where unknown.
+
+    A bare name is looked for as a shell does: in the PATH of the process, and where that tells nothing in the
+    environment that VIRTUAL_ENV names. VIRTUAL_ENV alone says nothing: every program of a shell with it has it.
+    """
+    folder, _, name = program.rpartition("/")
+    if program.startswith("/"):
+        return os.path.realpath(folder or "/")
+    if folder:
+        try:
+            return os.path.realpath(os.path.join(os.readlink(f"{process}/cwd"), folder))
+        except OSError:
+            return None
+    if not _PYTHON.match(name):
+        return None
+    variables = dict(it.partition("=")[::2] for it in os.fsdecode(_read(f"{process}/environ")).split("\0"))
+    places = [it for it in variables.get("PATH", "").split(":") if it.startswith("/")]
+    if variables.get("VIRTUAL_ENV", "").startswith("/"):
+        places.append(os.path.join(variables["VIRTUAL_ENV"], "bin"))
+    found = next((it for it in places if os.path.lexists(os.path.join(it, name))), None)
+    return None if found is None else os.path.realpath(found)
 
 
 def _read(path: str) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackplan.lab.uv import find_uv
+from stackplan.node.boot import BOOT
 from stackplan.node.context import Context
 from stackplan.node.frames import encode
 from stackplan.node.queries import _environment_users, _shells, environment_audit
@@ -299,6 +300,40 @@ def test_a_process_that_has_files_of_the_environment_mapped(root):
         (folder / "cgroup").write_text(cgroup)
     (row,) = processes({"~/v": "/venv"}, Context(root=str(root)))
     assert (row["venv"], row["name"], row["unit"], row["count"]) == ("~/v", "python3", "sglang.service", 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "counts"),
+    [
+        (("{venv}/bin/python", "-m", "http.server"), {}, True),
+        (("{link}/bin/python3", "serve.py"), {}, True),
+        (("bin/python", "serve.py"), {}, True),
+        (("python", "serve.py"), {"VIRTUAL_ENV": "{venv}"}, True),
+        (("python", "serve.py"), {"PATH": "/nowhere:{venv}/bin"}, True),
+        (("python", "serve.py"), {"PATH": "{other}/bin:{venv}/bin", "VIRTUAL_ENV": "{venv}"}, False),
+        (("{other}/bin/python", "serve.py"), {"VIRTUAL_ENV": "{venv}"}, False),
+        (("-bash",), {"VIRTUAL_ENV": "{venv}", "PATH": "{venv}/bin"}, False),
+        (("vim", "{venv}/bin/activate"), {"VIRTUAL_ENV": "{venv}", "PATH": "{venv}/bin"}, False),
+        (("{venv}-2/bin/python",), {}, False),
+        (("{venv}/bin/python", "-I", "-c", BOOT), {}, False),
+    ],
+)
+def test_what_was_started_as_a_program_of_the_environment_runs_from_it(tmp_path, words, variables, counts):
+    places = {"venv": tmp_path / "venv", "link": tmp_path / "link", "other": tmp_path / "other"}
+    for place in (places["venv"], places["other"]):
+        (place / "bin").mkdir(parents=True)
+        (place / "bin" / "python").symlink_to("/usr/bin/python3")
+    places["link"].symlink_to("venv")
+    process = tmp_path / "node" / "proc" / "41"
+    process.mkdir(parents=True)
+    told = [it if it == BOOT else it.format(**places) for it in words]
+    (process / "cmdline").write_text("\0".join([*told, ""]))
+    (process / "environ").write_text("\0".join(f"{key}={value.format(**places)}" for key, value in variables.items()))
+    (process / "cwd").symlink_to(places["venv"])
+    (process / "comm").write_text("python3\n")
+    (process / "maps").write_text("7f00-7f01 r-xp 0 08:01 1 /usr/bin/python3.12\n")
+    found = processes({"~/v": str(places["venv"])}, Context(root=str(tmp_path / "node")))
+    assert [row["venv"] for row in found] == (["~/v"] if counts else [])
 
 
 def test_what_a_question_asked_at_the_same_time_imports_runs_from_nowhere(tmp_path, monkeypatch):
