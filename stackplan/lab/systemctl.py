@@ -3,7 +3,8 @@
 It keeps each unit in `units/NAME.json` beside the programs of the node and starts what stands in `argv` as a process of
 its own, or nothing where there is none (a unit that is active without one); what that writes goes to `units/NAME.log`,
 from where the stand-in for journalctl has it. It knows `show`, `start`, `stop`,
-`restart`, `enable` and `disable`, in the form in which stackplan asks systemd.
+`restart`, `enable` and `disable`, in the form in which stackplan asks systemd, and for people `status`, `is-active`,
+`is-failed`, `is-enabled` and `list-units`.
 """
 
 import contextlib
@@ -20,22 +21,35 @@ from typing import Any
 UNITS = Path(__file__).resolve().parents[1] / "units"
 _END_WITHIN_S = 10.0
 _STATES = {"enable": "enabled", "disable": "disabled"}
+_QUESTIONS = {"is-active": "ActiveState", "is-failed": "ActiveState", "is-enabled": "UnitFileState"}
+_WANTED = {"is-active": ("active",), "is-failed": ("failed",), "is-enabled": ("enabled",)}
+_NOT_SO = {"is-active": 3, "is-failed": 1, "is-enabled": 1}
+_STATUS_OF = {"active": 0, "failed": 3, "inactive": 3}
+_NO_SUCH_UNIT = 4
+_LINES = 10
 
 
 def main(words: list[str]) -> int:
     """Do what a command line says and return its exit status."""
-    words = [word for word in words if word not in ("--no-ask-password", "--")]
+    words = [word for word in words if word not in ("--no-ask-password", "--no-pager", "--")]
     verb, names = words[0] if words else "", [word for word in words[1:] if not word.startswith("-")]
     properties = next((word.partition("=")[2].split(",") for word in words if word.startswith("--property=")), [])
-    if verb not in ("show", "start", "stop", "restart", *_STATES) or len(names) != 1:
+    if verb == "list-units" and not names:
+        sys.stdout.write("".join(f"{line}\n" for line in listed()))
+        return 0
+    verbs = ("show", "status", *_QUESTIONS, "start", "stop", "restart", *_STATES)
+    if verb not in verbs or len(names) != 1:
         sys.stderr.write(f"this stand-in for systemctl does not know: {' '.join(words)}\n")
+        sys.stderr.write(f"it knows `list-units`, and with one unit: {', '.join(verbs)}\n")
         return 1
     name = names[0].removesuffix(".service")
     path = UNITS / f"{name}.json"
     if verb == "show":
-        told = shown(name, json.loads(path.read_text()) if path.exists() else None)
+        told = shown(name, kept(name))
         sys.stdout.write("".join(f"{it}={told[it]}\n" for it in properties if it in told))
         return 0
+    if verb == "status" or verb in _QUESTIONS:
+        return status(name) if verb == "status" else answered(verb, name, "--quiet" in words or "-q" in words)
     if not path.exists():
         sys.stderr.write(f"Failed to {verb} {name}.service: Unit {name}.service not found.\n")
         return 5
@@ -57,6 +71,51 @@ def shown(name: str, unit: dict[str, Any] | None) -> dict[str, str]:
     elif unit["started"]:
         told.update(ActiveState="failed", SubState="failed", Result="exit-code", ExecMainCode="1", ExecMainStatus="1")
     return told
+
+
+def kept(name: str) -> dict[str, Any] | None:
+    """Return what is kept of a unit, None where there is no such unit."""
+    path = UNITS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def answered(verb: str, name: str, quiet: bool) -> int:
+    """Say how a unit stands, in the word and with the exit status of systemd."""
+    told = shown(name, kept(name))
+    word = told.get(_QUESTIONS[verb], "not-found")
+    if not quiet:
+        sys.stdout.write(f"{word}\n")
+    if word in _WANTED[verb]:
+        return 0
+    missing = told["LoadState"] == "not-found" and verb != "is-failed"
+    return _NO_SUCH_UNIT if missing else _NOT_SO[verb]
+
+
+def status(name: str) -> int:
+    """Tell people of a unit what systemd tells first, and the last lines that it wrote."""
+    unit = kept(name)
+    told = shown(name, unit)
+    if unit is None:
+        sys.stderr.write(f"Unit {name}.service could not be found.\n")
+        return _NO_SUCH_UNIT
+    lines = [
+        f"{name}.service",
+        f"     Loaded: loaded ({told['FragmentPath']}; {told['UnitFileState']})",
+        f"     Active: {told['ActiveState']} ({told['SubState']})",
+    ]
+    if told["SubState"] == "running":
+        lines.append(f"   Main PID: {unit['pid']} ({' '.join(unit['argv'])})")
+    log = UNITS / f"{name}.log"
+    if log.exists():
+        lines += ["", *log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES:]]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return _STATUS_OF[told["ActiveState"]]
+
+
+def listed() -> list[str]:
+    """Return a line for each unit of the node, with how it stands."""
+    units = (shown(path.stem, kept(path.stem)) for path in sorted(UNITS.glob("*.json")))
+    return [f"{it['Id']:<24} {it['LoadState']:<9} {it['ActiveState']:<8} {it['SubState']}" for it in units]
 
 
 def change(path: Path, verb: str) -> None:

@@ -1,5 +1,6 @@
 """The stand-ins of a node's systemd and servers: told apart are what runs, what was stopped, and what died."""
 
+import json
 import shutil
 import socket
 import subprocess
@@ -132,3 +133,37 @@ def test_a_server_ends_with_its_node(node, tmp_path):
         process.kill()
         process.wait()
         node.units.mkdir()
+
+
+def test_people_ask_how_a_unit_stands_and_what_it_wrote(node):
+    assert call(node, "is-active", "long", check=3).stdout == "inactive\n"
+    assert call(node, "is-active", "nobody.service", check=4).stdout == "inactive\n"
+    assert call(node, "is-enabled", "long").stdout == "enabled\n"
+    call(node, "start", "long")
+    assert call(node, "is-active", "long").stdout == "active\n"
+    assert call(node, "is-active", "--quiet", "long").stdout == ""
+    told = call(node, "status", "long").stdout
+    assert "Active: active (running)" in told
+    assert f"Main PID: {json.loads((node.units / 'long.json').read_text())['pid']} (" in told
+    assert "could not be found" in call(node, "status", "nobody", check=4).stderr
+    call(node, "start", "vllm")
+    assert call(node, "is-failed", "vllm").stdout == "failed\n"
+    assert "Unable to locate executable" in call(node, "status", "vllm.service", check=3).stdout
+    lines = [line.split() for line in call(node, "list-units").stdout.splitlines()]
+    assert ["long.service", "loaded", "active", "running"] in lines
+    assert ["vllm.service", "loaded", "failed", "failed"] in lines
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("-u", "talks", "-n", "2"), ("-utalks", "-n2"), ("--no-pager", "-u", "talks.service", "--lines", "2", "-b")],
+)
+def test_the_last_lines_of_a_unit_however_they_are_asked_for(node, words):
+    (node.units / "talks.log").write_text("one\ntwo\nthree\n")
+    assert call(node, *words, program="journalctl").stdout == "two\nthree\n"
+
+
+def test_what_journalctl_does_not_know_it_says(node):
+    said = call(node, "-f", "-u", "long", check=1, program="journalctl").stderr
+    assert said.startswith("this stand-in for journalctl does not know: -f -u long\n")
+    assert "this stand-in for systemctl does not know: mask long" in call(node, "mask", "long", check=1).stderr
