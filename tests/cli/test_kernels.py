@@ -45,7 +45,7 @@ def home(environment):
         (packages / name).write_text(text)
     kernels = {f".triton/cache/{HASH}": OLD, f".triton/cache/{'0f' * 32}": 4_000_000_000, f"elsewhere/{HASH}": OLD}
     for name, age in kernels.items():
-        kernel = home / name / "kernel.cubin"
+        kernel = home / name / "cuda_utils.so"
         kernel.parent.mkdir(parents=True)
         kernel.write_bytes(bytes(2048))
         os.utime(kernel, (age, age))
@@ -80,7 +80,7 @@ def test_stale_kernels_go_and_the_others_stay(stackplan, project, home):
     step = json.loads(ended.stdout)["nodes"][0]["steps"][0]
     assert (step["outcome"], step["changes"]) == ("changed", first["predicted"])
     assert [path.name for path in (home / ".triton/cache").iterdir()] == ["0f" * 32]
-    assert (home / "elsewhere" / HASH / "kernel.cubin").exists(), "no plan named it"
+    assert (home / "elsewhere" / HASH / "cuda_utils.so").exists(), "no plan named it"
 
     ended = stackplan("apply", "kernels.yaml", "--local", "--yes", "--format", "json", **temporary)
     assert ended.returncode == 0, ended.stdout + ended.stderr

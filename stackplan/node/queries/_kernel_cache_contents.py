@@ -2,10 +2,11 @@
 
 The name of a folder proves nothing: a cache's variable may lead into a store of other things that are named by hashes.
 Read on 2026-12-02 in:
-    triton 3.8 (triton/runtime/cache.py, build.py, backends/*): NAME.ENDING by stage of the compiler with NAME.json
-        beside it, __grp__NAME.json, NAME.autotune.json, its own modules, `lock`, and tmp.pid_PID_UUID in passing
+    triton 3.8 (triton/runtime/cache.py, build.py, backends/*): NAME.ENDING by stage of the compiler with NAME.json and
+        __grp__NAME.json beside it, NAME.autotune.json with `key` and `configs_timings` in it, its own modules, `lock`,
+        and tmp.pid_PID_UUID in passing
     tilelang (tilelang/cache/*_kernel_cache.py of 0.1.4 and of today): fixed names
-    DeepGEMM (deep_gemm/jit and csrc/jit): `kernel` with an ending
+    DeepGEMM (deep_gemm/jit and csrc/jit): `kernel` with an ending; without its binary it is no kernel yet
     triton 2.x (triton/compiler/make_launcher.py): KERNEL.so, the launcher, alone in a folder, told by its module
 What torch, inductor, flashinfer and vllm write stands in `_torch_extension` and `_kernel_cache_trees`.
 """
@@ -22,6 +23,8 @@ _LOCK = r"(?:.+\.)?lock"
 _STAGE = r"(?P<kernel>.+)\.(?:ttir|ttgir|llir|ptx|cubin|hsaco|amdgcn|spv|zebin)"
 _MODULE = r"(?:__triton_launcher|cuda_utils|hip_utils|spirv_utils|arch_utils)(?:\.[\w-]+)?\.so"
 _TRITON = re.compile(rf"{_STAGE}|{_MODULE}|.+\.autotune\.json")
+_TUNED = (b'"key"', b'"configs_timings"')
+_LARGEST_TUNED = 1 << 20
 _TRITON_BESIDE = re.compile(rf"__grp__.+\.json|{_LOCK}")
 _OF_KERNEL = re.compile(r"(?P<kernel>.+)\.(?:json|source|sass)")
 _LAUNCHER = b"PyInit___triton_launcher"
@@ -36,7 +39,7 @@ _WRITTEN = {
             rf"|(?:resource_usage|manifest)\.json|{_LOCK}"
         ),
     ),
-    "deep_gemm": (re.compile(r"kernel\.(?:cu|cubin|so|ptx|sass)"), re.compile(_LOCK)),
+    "deep_gemm": (re.compile(r"kernel\.(?:cubin|so)"), re.compile(rf"kernel\.(?:cu|ptx|sass)|{_LOCK}")),
 }
 _TREES = ("inductor", "flashinfer", "vllm")
 
@@ -81,7 +84,8 @@ def _triton(listing: Listing, folder: str) -> tuple[bool, list[str]]:
     """Return the same of a folder in a listed tree, as it is for triton's kernels."""
     found = listing.files.get(folder, {})
     files = {name for name, seen in found.items() if seen.is_plain}
-    kernels = [match for match in map(_TRITON.fullmatch, files) if match]
+    matches = [match for match in map(_TRITON.fullmatch, files) if match]
+    kernels = [match for match in matches if _is_tritons(listing, folder, match, files)]
     known = {match.string for match in kernels} | {name for name in files if _TRITON_BESIDE.fullmatch(name)}
     launchers = {it for it in files - known if it.endswith(".so") and _launches(listing, os.path.join(folder, it))}
     compiled = {match.groupdict().get("kernel") for match in kernels}
@@ -91,6 +95,22 @@ def _triton(listing: Listing, folder: str) -> tuple[bool, list[str]]:
     strays = [os.path.join(folder, name) for name in {*found} - known]
     strays += [name for name in below if not _is_passing(listing, name)]
     return bool(kernels or launchers), strays
+
+
+def _is_tritons(listing: Listing, folder: str, match: re.Match[str], files: set[str]) -> bool:
+    """Return whether what is named as triton names it is triton's: a stage by the metadata of its kernel, without which
+    triton does not load it, and what it measured by the keys in it.
+    """
+    kernel = match["kernel"]
+    if kernel is not None:
+        return f"{kernel}.json" in files or f"__grp__{kernel}.json" in files
+    if not match.string.endswith(".json"):
+        return True
+    try:
+        content = listing.read(os.path.join(folder, match.string), _LARGEST_TUNED)
+    except OSError:
+        return False
+    return all(key in content for key in _TUNED)
 
 
 def _launches(listing: Listing, name: str) -> bool:

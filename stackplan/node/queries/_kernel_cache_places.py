@@ -130,7 +130,7 @@ def _deep_gemm(root: str, refused: Refused) -> Iterator[str]:
     for name in _below(os.path.join(root, "cache"), refused):
         if name.startswith("kernel."):
             path = os.path.join(root, "cache", name)
-            if {"kernel.cu", "kernel.cubin", "kernel.so"} & _names(path, refused):
+            if {"kernel.cubin", "kernel.so"} & _names(path, refused):
                 yield os.path.join("cache", name)
 
 

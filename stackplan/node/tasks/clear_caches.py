@@ -117,6 +117,9 @@ def _remove(root: int, entry: Entry) -> str | None:
         removal.remove(root, entry.name, entry.listing)
     except removal.Changed as changed:
         return f"{changed.path} changed after it was looked at"
+    except removal.Partly as partly:
+        return f"{partly.filename}: {partly.strerror}; {partly.gone} of its {entry.files} files are gone"
     except OSError as error:
-        return error.strerror or str(error)
+        why = error.strerror or str(error)
+        return f"{error.filename}: {why}" if os.path.isabs(str(error.filename)) else why
     return None

@@ -47,7 +47,7 @@ class TestLinks:
         assert (home / ".cache").is_symlink()
 
     def test_a_folder_of_a_cache_may_itself_be_a_link(self, home, ask, clear, tmp_path, write):
-        write(f".triton/cache/{HASH}/k.cubin", OLD)
+        write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         shutil.move(home / ".triton/cache", tmp_path / "kernels")
         (home / ".triton/cache").symlink_to("../../kernels")
         assert ask()[1]["triton"]["real"] == f"{tmp_path}/kernels"
@@ -66,12 +66,12 @@ class TestLinks:
         assert (home / link).is_symlink()
 
     def test_without_a_link_there_is_one_place(self, ask, write):
-        write(f".triton/cache/{HASH}/k.cubin", OLD)
+        write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         assert ask()[1]["triton"]["real"] is None
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
     def test_a_link_of_another_users_on_the_way_is_not_followed(self, home, ask, clear, write, capsys):
-        kernel = write(f"data/triton/{HASH}/k.cubin", OLD)
+        kernel = write(f"data/triton/{HASH}/cuda_utils.so", OLD)
         (home / "way").symlink_to("data")
         os.chown(home / "way", 65534, 65534, follow_symlinks=False)
         variables = {"TRITON_CACHE_DIR": str(home / "way/triton")}
@@ -105,12 +105,12 @@ class TestBlindFolders:
             (f"tmp/torchinductor_{{user}}/ab/{GENERATED}", "tmp/torchinductor_{user}/cd"),
             (f"tmp/torchinductor_{{user}}/ab/{GENERATED}", "tmp/torchinductor_{user}/fxgraph"),
             (f"tmp/torchinductor_{{user}}/ab/{GENERATED}", "tmp/torchinductor_{user}/triton"),
-            (f"tmp/torchinductor_{{user}}/triton/0/{HASH}/k.cubin", "tmp/torchinductor_{user}/triton/1"),
-            (f".triton/cache/{HASH}/k.cubin", f".triton/cache/{HEX}"),
+            (f"tmp/torchinductor_{{user}}/triton/0/{HASH}/cuda_utils.so", "tmp/torchinductor_{user}/triton/1"),
+            (f".triton/cache/{HASH}/cuda_utils.so", f".triton/cache/{HEX}"),
             (".cache/flashinfer/0.6.14/90a/cached_ops/x/x.so", ".cache/flashinfer/0.6.13"),
             (".cache/flashinfer/0.6.14/90a/cached_ops/x/x.so", ".cache/flashinfer/0.6.14/100a"),
             (
-                ".cache/vllm/torch_compile_cache/0f0f0f/rank_0/transformed_code.py",
+                ".cache/vllm/torch_compile_cache/0f0f0f/rank_0/vllm_compile_cache.py",
                 ".cache/vllm/torch_compile_cache/torch_aot_compile",
             ),
             (".deep_gemm/cache/kernel.a.1/kernel.cubin", ".deep_gemm/cache/kernel.b.2"),
@@ -130,7 +130,7 @@ class TestBlindFolders:
         assert (row["blind"], row["blind_folders"]) == ([f"{blind}: Permission denied"], 1)
 
     def test_the_rest_is_cleared_and_it_is_told(self, home, clear, write, close, capsys):
-        old = write(f".triton/cache/{HASH}/k.cubin", OLD)
+        old = write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         blind = home / f".triton/cache/{HEX}"
         blind.mkdir()
         close(blind)
@@ -139,7 +139,7 @@ class TestBlindFolders:
         assert f"{blind} is left: it cannot be looked into: Permission denied" in capsys.readouterr().out
 
     def test_what_can_hold_no_kernels_does_not_matter(self, home, ask, write, close):
-        write(f".triton/cache/{HASH}/k.cubin", NEW)
+        write(f".triton/cache/{HASH}/cuda_utils.so", NEW)
         (home / ".triton/cache/lost+found").mkdir()
         close(home / ".triton/cache/lost+found")
         row = ask()[1]["triton"]
@@ -156,7 +156,7 @@ class TestBlindFolders:
 
     @pytest.mark.parametrize("enters", [False, True])
     def test_what_only_another_user_may_enter_is_of_no_use_to_the_tools(self, ask, write, close, monkeypatch, enters):
-        blind = write(f".triton/cache/{HASH}/k.cubin", NEW).parents[1] / HEX
+        blind = write(f".triton/cache/{HASH}/cuda_utils.so", NEW).parents[1] / HEX
         blind.mkdir()
         close(blind)
         real = os.lstat
@@ -170,7 +170,7 @@ class TestBlindFolders:
         assert ask()[1]["triton"]["blind"] == ([f"{blind}: Permission denied"] if enters else [])
 
     def test_a_cache_that_is_blind_itself_is_at_fault(self, home, ask, write, close):
-        write(f".triton/cache/{HASH}/k.cubin", OLD)
+        write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         close(home / ".triton/cache")
         assert "cannot be looked into: Permission denied" in ask()[1]["triton"]["fault"]
 
@@ -193,8 +193,8 @@ class TestExchanges:
         return before
 
     def test_a_link_in_the_place_of_a_cache_leads_nowhere(self, home, clear, write, meanwhile, tmp_path):
-        judged = write(f".triton/cache/{HASH}/k.cubin", OLD)
-        precious = tmp_path / f"precious/cache/{HASH}/k.cubin"
+        judged = write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
+        precious = tmp_path / f"precious/cache/{HASH}/cuda_utils.so"
         precious.parent.mkdir(parents=True)
         shutil.copy2(judged, precious)
 
@@ -208,10 +208,10 @@ class TestExchanges:
         assert list((home / "aside/cache").iterdir()) == [], "the judged one went, wherever it is by now"
 
     def test_what_is_put_beside_kernels_keeps_them(self, clear, write, meanwhile, capsys):
-        kernel = write(f".triton/cache/{HASH}/k.cubin", OLD)
+        kernel = write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         meanwhile(lambda: (kernel.parent / "notes.txt").write_text("mine"))
         assert clear() == 1
-        assert sorted(path.name for path in kernel.parent.iterdir()) == ["k.cubin", "notes.txt"]
+        assert sorted(path.name for path in kernel.parent.iterdir()) == ["cuda_utils.so", "notes.txt"]
         told = f"{kernel.parent} is not removed: {kernel.parent}/notes.txt changed after it was looked at"
         assert told in capsys.readouterr().out
 
@@ -219,7 +219,7 @@ class TestExchanges:
 def test_each_stale_entry_is_named_the_largest_first(ask, write, monkeypatch):
     monkeypatch.setattr(_kernel_caches, "MOST_NAMED", 3)
     for size in range(1, 16):
-        write(f".triton/cache/{HASH[:-1]}{chr(64 + size)}/k.cubin", OLD - size, bytes(size))
+        write(f".triton/cache/{HASH[:-1]}{chr(64 + size)}/cuda_utils.so", OLD - size, bytes(size))
     row = ask()[1]["triton"]
     assert row["stale_entries"] == 15
     assert [(it["bytes"], it["written"]) for it in row["stale"]] == [(size, OLD - size) for size in (15, 14, 13)]
@@ -227,7 +227,7 @@ def test_each_stale_entry_is_named_the_largest_first(ask, write, monkeypatch):
 
 
 def test_somebody_elses_old_notes_make_no_kernel_old(ask, write):
-    write(f".triton/cache/{HASH}/k.cubin", NEW)
+    write(f".triton/cache/{HASH}/cuda_utils.so", NEW)
     write(f".triton/cache/{HASH}/notes.txt", OLD)
     write(f".triton/cache/{HASH}/mine/notes.cubin", OLD)
     row = ask()[1]["triton"]

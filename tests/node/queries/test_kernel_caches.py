@@ -16,7 +16,7 @@ from tests.node.queries.kernels import GENERATED, HASH, HEX, NEW, OLD
 TRITON, TILELANG = f".triton/cache/{HASH}", f".tilelang/cache/{HEX}"
 FLASHINFER, VLLM = ".cache/flashinfer/0.6.14/90a_100a", ".cache/vllm/torch_compile_cache/0f0f0f0f0f"
 EXTENSION = ".cache/torch_extensions/py311_cu130/fused"
-GRAPH = "k7" * 26
+GRAPH = "k7" * 25 + "k"
 AHEAD = f".cache/vllm/torch_compile_cache/torch_aot_compile/{HEX}"
 KERNELS, PARQUET = f"rank_0_0/triton_cache/{HASH}", "rank_0_0/inductor_cache/train.parquet"
 FOREIGN = [
@@ -37,21 +37,25 @@ FOREIGN = [
     (EXTENSION, ["fused.so", "thesis.docx"]),
 ]
 MIXED = [
-    (TRITON, ["k.cubin", "thesis.docx"], "thesis.docx"),
-    (TRITON, ["k.cubin", "other.json"], "other.json"),
-    (TRITON, ["k.cubin", "deep/er/b.cubin"], "deep"),
-    (TRITON, ["k.cubin", "tmp.pid_7_0a-1b/thesis.docx"], "tmp.pid_7_0a-1b"),
+    (TRITON, ["k.cubin", "k.json", "thesis.docx"], "thesis.docx"),
+    (TRITON, ["k.cubin", "k.json", "other.json"], "other.json"),
+    (TRITON, ["k.cubin", "k.json", "deep/er/b.cubin"], "deep"),
+    (TRITON, ["k.cubin", "k.json", "tmp.pid_7_0a-1b/thesis.docx"], "tmp.pid_7_0a-1b"),
     (TILELANG, ["kernel_lib.so", "params.pkl", "data.bin"], "data.bin"),
     (TILELANG, ["kernel_lib.so", "notes/x"], "notes"),
     (FLASHINFER, ["cached_ops/x/x.so", "notes.txt"], "notes.txt"),
     (FLASHINFER, ["cached_ops/x/x.so", "cached_ops/x/thesis.docx"], "cached_ops/x/thesis.docx"),
-    (FLASHINFER, ["generated/x.cu", "generated/x/thesis.docx"], "generated/x/thesis.docx"),
+    (FLASHINFER, ["cached_ops/x/x.so", "generated/x/thesis.docx"], "generated/x/thesis.docx"),
     (VLLM, ["rank_0_0/backbone/computation_graph.py", "thesis.docx"], "thesis.docx"),
     (VLLM, ["rank_0/computation_graph.py", "rank_0/train.parquet"], "rank_0/train.parquet"),
     (VLLM, ["rank_0_0/vllm_compile_cache.py", "rank_0_0/backbone/notes.txt"], "rank_0_0/backbone/notes.txt"),
     (VLLM, ["rank_0/vllm_compile_cache.py", "rank_0/model/weights.bin"], "rank_0/model/weights.bin"),
     (VLLM, [f"rank_0_0/inductor_cache/ab/{GENERATED}", "rank_0_0/inductor_cache/train.parquet"], PARQUET),
-    (VLLM, [f"rank_0_0/triton_cache/{HASH}/k.cubin", f"rank_0_0/triton_cache/{HASH}/x.json"], f"{KERNELS}/x.json"),
+    (
+        VLLM,
+        [f"rank_0_0/triton_cache/{HASH}/cuda_utils.so", f"rank_0_0/triton_cache/{HASH}/x.json"],
+        f"{KERNELS}/x.json",
+    ),
     (EXTENSION, ["build.ninja", "fused.so", "fused.cu"], "fused.cu"),
     (EXTENSION, ["build.ninja", "src/main.cpp"], "src"),
 ]
@@ -60,29 +64,54 @@ OWN = [
     (TRITON, ["k.json", "k.amdgcn", "k.hsaco", "k.json.lock", "tmp.pid_7_0a-1b/k.ptx"]),
     (TRITON, ["__triton_launcher.cpython-311-x86_64-linux-gnu.so"]),
     (TRITON, ["cuda_utils.so"]),
-    (TRITON, ["k.autotune.json"]),
+    (TRITON, ["add.autotune.json"]),
     (TILELANG, ["device_kernel.cu", "host_kernel.cu", "executable.so", "params.pkl"]),
     (TILELANG, ["kernel.cubin", "kernel.py", "params.pkl"]),
     (TILELANG, ["kernel.py", "launcher.cpp", "launcher_lib.so"]),
     (f".tilelang/cache/0.1.9/linux-x86_64/kernels/{HEX}", ["kernel_lib.so", "params.json", "manifest.json"]),
-    (FLASHINFER, ["flashinfer_jit.log", "cached_ops/tmp/x.lock", "cached_ops/x/build.ninja", "cached_ops/x/x.cuda.o"]),
-    (FLASHINFER, ["cached_ops/x/.ninja_log", "cached_ops/x/x.so", "generated/x/a_kernel.cu", "generated/x/a.inc"]),
+    (
+        FLASHINFER,
+        [
+            "flashinfer_jit.log",
+            "cached_ops/tmp/x.lock",
+            "cached_ops/x/build.ninja",
+            "cached_ops/x/a.cuda.o",
+            "cached_ops/x/x.so",
+        ],
+    ),
+    (FLASHINFER, ["cached_ops/x/build.ninja", "cached_ops/x/x.so", "generated/x/a.cu", "generated/x/a_config.inc"]),
     (VLLM, ["rank_0_0/backbone/computation_graph.py", "rank_0_0/backbone/cache_key_factors.json"]),
     (VLLM, ["rank_0_0/artifact_shape_None_subgraph_0", f"rank_0_0/inductor_cache/fxgraph/ab/f{GRAPH}/{GRAPH}"]),
     (
         VLLM,
-        [f"rank_0/inductor_cache/ab/{GENERATED}", "rank_0/inductor_cache/locks/x.lock", "rank_0/transformed_code.py"],
+        [
+            f"rank_0/inductor_cache/ab/{GENERATED}",
+            f"rank_0/inductor_cache/locks/f{GRAPH}.lock",
+            "rank_0/transformed_code.py",
+        ],
     ),
-    (VLLM, [f"rank_0_0/backbone/artifact_compile_range_1_8_subgraph_0/triton/0/{HASH}/k.cubin"]),
+    (VLLM, [f"rank_0_0/backbone/artifact_compile_range_1_8_subgraph_0/triton/0/{HASH}/cuda_utils.so"]),
     (VLLM, [f"rank_0_0/triton_cache/{HASH}/k.json", f"rank_0_0/triton_cache/{HASH}/k.cubin"]),
-    (VLLM, [f"rank_0/triton_cache_4711/{HASH}/k.cubin", f"rank_0/triton_cache_4711/{HASH}/tmp.pid_7_0a-1b/k.ptx"]),
+    (
+        VLLM,
+        [f"rank_0/triton_cache_4711/{HASH}/cuda_utils.so", f"rank_0/triton_cache_4711/{HASH}/tmp.pid_7_0a-1b/k.ptx"],
+    ),
     (AHEAD, ["rank_0_0/model", "rank_1_0/model", f"inductor_cache/ab/{GENERATED}", f"inductor_cache/cache/{HEX}"]),
     (EXTENSION, ["build.ninja", ".ninja_log", ".ninja_deps", "main.cpp", "main.o", "cuda.cuda.o", "fused.so", "lock"]),
     (EXTENSION, ["build.ninja", "main.cpp", "cuda.cu", "fused_v1.so", "fused.so", "main.o.d"]),
 ]
 
 
+OP = b"""\
+ninja_required_version = 1.3
+name = x
+build $name/a.cuda.o: cuda_compile /home/ops/.cache/flashinfer/0.6.14/90a_100a/generated/x/a.cu
+build $name/$name.so: link $name/a.cuda.o
+default $name/$name.so
+"""
 CONTENTS = {
+    "cached_ops/x/build.ninja": OP,
+    "add.autotune.json": b'{"key": [1], "configs_timings": []}',
     "build.ninja": torch_extension.ninja("fused"),
     "main.cpp": torch_extension.MAIN,
     "cuda.cu": torch_extension.CUDA,
@@ -91,16 +120,16 @@ CONTENTS = {
 
 def content(path):
     """Return what a tool writes there, as far as it is looked at."""
-    return CONTENTS.get(path.rpartition("/")[2], b"kernel")
+    return CONTENTS.get(path) or CONTENTS.get(path.rpartition("/")[2], b"kernel")
 
 
 def test_each_tool_where_it_keeps_its_kernels(ask, write):
     user = Context().user
     for path in (
-        f".triton/cache/{HASH}/kernel.cubin",
+        f".triton/cache/{HASH}/cuda_utils.so",
         ".cache/torch_extensions/py311_cu130/fused/fused.so",
         f"tmp/torchinductor_{user}/ab/{GENERATED}",
-        f"tmp/torchinductor_{user}/triton/0/{HASH}/kernel.cubin",
+        f"tmp/torchinductor_{user}/triton/0/{HASH}/cuda_utils.so",
         ".cache/flashinfer/0.6.14/120f/cached_ops/sampling/sampling.so",
         ".cache/vllm/torch_compile_cache/1517964802/rank_0_0/backbone/computation_graph.py",
         ".deep_gemm/cache/kernel.gemm.0a1b/kernel.cubin",
@@ -129,7 +158,7 @@ def test_each_tool_where_it_keeps_its_kernels(ask, write):
 
 
 def test_what_is_newer_than_its_packages_is_not_stale(ask, write):
-    write(f".triton/cache/{HASH}/kernel.cubin", NEW, b"0123456789")
+    write(f".triton/cache/{HASH}/cuda_utils.so", NEW, b"0123456789")
     write(f".triton/cache/{HASH}/kernel.json.lock", OLD)
     _, rows = ask()
     row = rows["triton"]
@@ -137,7 +166,7 @@ def test_what_is_newer_than_its_packages_is_not_stale(ask, write):
 
 
 def test_one_old_file_makes_an_entry_stale(ask, write):
-    write(f".triton/cache/{HASH}/a.cubin", NEW)
+    write(f".triton/cache/{HASH}/cuda_utils.so", NEW)
     write(f".triton/cache/{HASH}/tmp.pid_7_0a-1b/b.cubin", OLD)
     row = ask()[1]["triton"]
     assert (row["stale_entries"], row["stale_files"], row["stale_bytes"]) == (1, 2, 12)
@@ -162,15 +191,18 @@ def test_a_folder_that_says_another_cuda(ask, write):
 @pytest.mark.parametrize(
     ("variable", "case"),
     [
-        ("TRITON_CACHE_DIR", ("kernels", f"kernels/{HASH}/k.cubin", "triton")),
-        ("TRITON_HOME", ("data", f"data/.triton/cache/{HEX}/k.cubin", "triton")),
+        ("TRITON_CACHE_DIR", ("kernels", f"kernels/{HASH}/cuda_utils.so", "triton")),
+        ("TRITON_HOME", ("data", f"data/.triton/cache/{HEX}/cuda_utils.so", "triton")),
         ("TORCHINDUCTOR_CACHE_DIR", ("ind", f"ind/ab/{GENERATED}", "inductor")),
-        ("FLASHINFER_WORKSPACE_BASE", ("fi", "fi/.cache/flashinfer/80_90/cached_ops/x.so", "flashinfer")),
-        ("XDG_CACHE_HOME", ("xdg", "xdg/vllm/torch_compile_cache/0a1b2c3d4e/rank_0_0/transformed_code.py", "vllm")),
-        ("VLLM_CACHE_ROOT", ("v", f"v/torch_compile_cache/torch_aot_compile/{HEX}/rank_0_0/model", "vllm")),
-        ("DG_JIT_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
-        ("SGLANG_DG_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cu", "deep_gemm")),
-        ("SGLANG_CACHE_DIR", ("sgl", "sgl/deep_gemm/cache/kernel.x.1/kernel.cu", "deep_gemm")),
+        ("FLASHINFER_WORKSPACE_BASE", ("fi", "fi/.cache/flashinfer/80_90/cached_ops/x/x.so", "flashinfer")),
+        ("XDG_CACHE_HOME", ("xdg", "xdg/vllm/torch_compile_cache/0a1b2c3d4e/rank_0_0/vllm_compile_cache.py", "vllm")),
+        (
+            "VLLM_CACHE_ROOT",
+            ("v", f"v/torch_compile_cache/torch_aot_compile/{HEX}/inductor_cache/ab/{GENERATED}", "vllm"),
+        ),
+        ("DG_JIT_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cubin", "deep_gemm")),
+        ("SGLANG_DG_CACHE_DIR", ("dg", "dg/cache/kernel.x.1/kernel.cubin", "deep_gemm")),
+        ("SGLANG_CACHE_DIR", ("sgl", "sgl/deep_gemm/cache/kernel.x.1/kernel.cubin", "deep_gemm")),
         ("TILELANG_CACHE_DIR", ("tl", f"tl/{HEX}/kernel_lib.so", "tilelang")),
     ],
 )
@@ -274,7 +306,7 @@ def test_links_are_not_followed(home, ask, write, tmp_path):
     (elsewhere / "sub").mkdir(parents=True)
     (elsewhere / "precious").write_bytes(b"x" * 1000)
     os.utime(elsewhere / "precious", (OLD, OLD))
-    write(f".triton/cache/{HASH}/k.cubin", NEW)
+    write(f".triton/cache/{HASH}/cuda_utils.so", NEW)
     (home / ".triton/cache" / HASH / "out").symlink_to(elsewhere)
     (home / ".triton/cache" / HEX).symlink_to(elsewhere)
     row = ask()[1]["triton"]
@@ -297,7 +329,7 @@ def test_a_link_of_another_users_is_no_cache(home, ask, tmp_path, write):
 
 def test_a_budget_that_is_spent(ask, write, monkeypatch):
     for index in range(30):
-        write(f".triton/cache/{HASH[:-2]}{chr(65 + index // 6)}{chr(65 + index % 6)}/k.cubin", OLD)
+        write(f".triton/cache/{HASH[:-2]}{chr(65 + index // 6)}{chr(65 + index % 6)}/cuda_utils.so", OLD)
     monkeypatch.setattr(kernel_caches, "Budget", lambda: _kernel_caches.Budget(files=10))
     told, rows = ask()
     assert told["complete"] is False
@@ -314,7 +346,7 @@ def test_a_cache_that_cannot_be_looked_into(home, ask, refuse):
 
 
 def test_who_has_kernels_open(home, stack, write):
-    kernel = write(f".triton/cache/{HASH}/k.cubin", OLD)
+    kernel = write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
     waiting = "import sys; f = open(sys.argv[1]); print(flush=True); sys.stdin.read()"
     process = subprocess.Popen(
         [sys.executable, "-c", waiting, str(kernel)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -342,14 +374,14 @@ class TestClearing:
         outside = tmp_path / "outside"
         outside.write_text("precious")
         os.utime(outside, (OLD, OLD))
-        stale = write(f".triton/cache/{HASH}/k.cubin", OLD).parent
+        stale = write(f".triton/cache/{HASH}/cuda_utils.so", OLD).parent
         folder = write(f"{VLLM}/rank_0_0/vllm_compile_cache.py", OLD).parent
         (folder / "artifact_shape_None_subgraph_0").symlink_to(outside)
         (folder / "artifact_shape_None_subgraph_1").symlink_to(tmp_path)
         kept = [
-            write(f".triton/cache/{HEX}/k.cubin", NEW),
+            write(f".triton/cache/{HEX}/cuda_utils.so", NEW),
             write(".triton/cache/notes.txt", OLD),
-            write(".triton/cache/mine/k.cubin", OLD),
+            write(".triton/cache/mine/cuda_utils.so", OLD),
             write(".cache/flashinfer/cubins/x.cubin", OLD),
             write(".cache/pip/http/x", OLD),
         ]
@@ -395,11 +427,11 @@ class TestClearing:
         ],
     )
     def test_the_environment_of_the_step_moves_nothing(self, home, clear, write, name):
-        found = write(f".triton/cache/{HASH}/k.cubin", OLD)
+        found = write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         built = write("named/extension/build.ninja", OLD, torch_extension.ninja("extension"))
         kept = [
-            write(f"elsewhere/{HASH}/k.cubin", OLD),
-            write(f"elsewhere/.triton/cache/{HASH}/k.cubin", OLD),
+            write(f"elsewhere/{HASH}/cuda_utils.so", OLD),
+            write(f"elsewhere/.triton/cache/{HASH}/cuda_utils.so", OLD),
             write("elsewhere/extension/build.ninja", OLD, torch_extension.ninja("extension")),
             write("elsewhere/.cache/flashinfer/90a/cached_ops/x/x.so", OLD),
             write("elsewhere/torch_compile_cache/0f0f0f0f/x", OLD),
@@ -411,13 +443,13 @@ class TestClearing:
         assert not built.exists()
 
     def test_again_there_is_nothing(self, clear, write, ask):
-        write(f".triton/cache/{HASH}/k.cubin", OLD)
+        write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
         assert clear() == 0
         assert ask()[1]["triton"]["entries"] == 0
         assert clear() == 0
 
     def test_what_cannot_be_removed_is_told(self, clear, write, capsys, monkeypatch):
-        write(f".triton/cache/{HASH}/k.cubin", OLD)
+        write(f".triton/cache/{HASH}/cuda_utils.so", OLD)
 
         def deny(path, *, dir_fd):
             raise PermissionError(13, "Permission denied", path)
@@ -440,7 +472,7 @@ class TestClearing:
         # The interpreter of the tests may be out of that user's reach; here it only has to be there.
         (stack.path / "bin/python").unlink()
         (stack.path / "bin/python").symlink_to("/bin/sh")
-        mine, theirs = write(f"theirs/{HASH}/k.cubin", OLD), write(f"theirs/{HEX}/k.cubin", OLD)
+        mine, theirs = write(f"theirs/{HASH}/cuda_utils.so", OLD), write(f"theirs/{HEX}/cuda_utils.so", OLD)
         for path in (theirs, theirs.parent, theirs.parents[1]):
             os.chown(path, 65534, 65534)
         mine.parent.chmod(0o755)

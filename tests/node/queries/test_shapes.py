@@ -74,7 +74,7 @@ def drained(context, tmp_path, monkeypatch):
 def arguments(drained, environment, programs, root, tmp_path):
     environment.install("torch", "2.10.0", {"torch/_C.py": "def _cuda_getArchFlags(): return 'sm_120'\n"})
     environment.write("torch/__init__.py", f"import torch._C\n{ONE_GPU}")
-    kernel = tmp_path / "home/.triton/cache" / ("0f" * 32) / "kernel.cubin"
+    kernel = tmp_path / "home/.triton/cache" / ("0f" * 32) / "cuda_utils.so"
     kernel.parent.mkdir(parents=True)
     kernel.touch()
     os.utime(kernel, (1, 1))
