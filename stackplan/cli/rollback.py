@@ -77,8 +77,6 @@ def command(
     they were. What scripts and other actions did is named, and stays. Exit status 0 only when all of it is proven.
     """
     kept = kept_run(run).whole()
-    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Invalid([_nobody_to_ask(run)])
     if kept.going_on:
         raise RunGoesOn(kept.run, "its controller")
     if run != kept.run:
@@ -97,6 +95,8 @@ def command(
         if not _worth_asking(found):
             say("Nothing of this can be put back; nothing was done.")
             return NOT_PROVEN
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise Invalid([_nobody_to_ask(run)])
         if not click.confirm(f"Put this back on {counted(len(undos), 'node')}?", default=False, err=True):
             say("Nothing was done.")
             return INTERRUPTED
@@ -129,7 +129,8 @@ def _worth_asking(found: Mapping[str, TakenBack | ConnectionFailure]) -> bool:
 def _nobody_to_ask(run: str) -> Diagnosis:
     return Diagnosis(
         summary="there is no terminal to ask on whether this should be put back",
-        remedy=f"look at `stackplan show {run}` first, then add `--yes`",
+        observed="nothing was done; what would be put back stands above",
+        remedy=f"`stackplan rollback {run} --yes` does it",
     )
 
 
@@ -222,5 +223,5 @@ def _thing(thing: Thing) -> list[str]:
         lines.append(f"      {safe(since, SINCE)}")
         lines.append("      what is replaced is therefore kept beside it, under a name that the report tells")
     if thing.later:
-        lines.append(f"      written since by {', '.join(thing.later)}, which is taken back with it")
+        lines.append(f"      written since by {safe(', '.join(thing.later), SINCE)}, which is taken back with it")
     return lines

@@ -8,7 +8,7 @@ from itertools import islice
 import click
 
 from stackplan.cli.output import form_option, result, wants_colour, width
-from stackplan.engine.runs import run_ids, run_lines
+from stackplan.engine.runs import run_ids, run_lines, with_rollbacks
 from stackplan.engine.state_folder import state_folder
 from stackplan.model.run_line import RunLine
 from stackplan.reports import runs
@@ -29,10 +29,11 @@ def command(nodes: tuple[str, ...], most: int, form: str, *, every: bool) -> int
     state = state_folder(os.environ)
     ids = run_ids(state)
     if nodes:
-        found = [line for line in run_lines(state, ids) if _concerns(line, nodes)]
+        found = [line for line in with_rollbacks(run_lines(state, ids)) if _concerns(line, nodes)]
         lines, left_out = (found, 0) if every else (found[:most], max(0, len(found) - most))
     else:
-        lines = list(run_lines(state, ids if every else islice(ids, most)))
+        # A rollback is newer than its run, so it is among those that are read.
+        lines = list(with_rollbacks(run_lines(state, ids if every else islice(ids, most))))
         left_out = len(ids) - len(lines)
     if form == "json":
         result(runs.render_json(lines, left_out))

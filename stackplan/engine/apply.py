@@ -49,7 +49,14 @@ class Setting:
 def run_ended(report: Report, time: str) -> RunEnded:
     """Return the last event of the run that `report` is about."""
     stops = dict.fromkeys(node.stopped_at for node in report.nodes if node.stopped_at is not None)
-    return RunEnded(run=report.run or "", outcome=report.outcome, time=time, stopped_at=tuple(stops))
+    also = dict.fromkeys(run for node in report.nodes for run in node.also_taken_back)
+    return RunEnded(
+        run=report.run or "",
+        outcome=report.outcome,
+        time=time,
+        stopped_at=tuple(stops),
+        also_taken_back=tuple(also),
+    )
 
 
 def apply(

@@ -16,7 +16,7 @@ from stackplan.model.change import Change
 from stackplan.model.event import OutputSeen
 from stackplan.model.outcome import Phase, Reason, StepOutcome
 from stackplan.model.playbook import OnFailure
-from stackplan.model.report import NodeReport, StepReport
+from stackplan.model.report import NOTHING_TO_ROLL_BACK, ROLLED_BACK_TO, NodeReport, StepReport
 
 _NOT_KNOWN = frozenset({Reason.LOST, Reason.INTERRUPTED, Reason.BUG, None})
 _ACTED = frozenset({StepOutcome.CHANGED, StepOutcome.FAILED})
@@ -131,7 +131,7 @@ def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], .
         return replace(stopped, message=message, remedy=remedy(taken, run))
     if names:
         are = "is" if len(taken.things) == 1 else "are"
-        message = f"rolled back: {names} {are} as before the run{_kept(taken)}{also}"
+        message = f"{ROLLED_BACK_TO}{names} {are} as before the run{_kept(taken)}{also}"
     else:
-        message = f"nothing to roll back: the run wrote nothing here that can be taken back{also}"
+        message = f"{NOTHING_TO_ROLL_BACK}the run wrote nothing here that can be taken back{also}"
     return replace(stopped, message=message)

@@ -170,19 +170,20 @@ def step_reports(target: Undo, taken: TakenBack) -> tuple[StepReport, ...]:
 
 def _as_before(things: Sequence[Thing]) -> str:
     already = "" if any(it.changes for it in things) else ", already"
-    told = [f"{', '.join(it.path for it in things)} as before the run{already}"]
-    told += [
-        f"{it.path} was {_was(it)}: what was there is kept in {', '.join(it.kept)}"
-        for it in things
-        if it.changed_since is not None and it.kept
-    ]
-    return "; ".join(told)
+    return f"{', '.join(it.path for it in things)} as before the run{already}"
 
 
-def _was(thing: Thing) -> str:
-    if thing.since_count is None:
-        return "perhaps changed since the run wrote it"
-    return thing.changed_since or ""
+def _besides(things: Sequence[Thing]) -> list[str]:
+    """Return what is to be said of the things beside that they are put back: once a node, however many steps wrote."""
+    said = []
+    for it in things:
+        if it.kept:
+            since = it.changed_since
+            changed = f"{it.path}: {since}" if since else f"{it.path} had changed since the run wrote it"
+            said.append(f"{changed}. What was there is kept in {', '.join(it.kept)}")
+        if it.later:
+            said.append(f"{it.path} was written since by {', '.join(it.later)}, which was taken back with it")
+    return said
 
 
 def _without_snapshot(report: StepReport, done: Acted) -> StepReport:
@@ -202,14 +203,21 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
     failed = next((step for step in steps if step.outcome is StepOutcome.FAILED), None)
     if taken.proven and failed is None:
         message = None if taken.things else f"run {target.of} left nothing here that could be taken back"
-        if kept := [path for it in taken.things for path in it.kept]:
-            message = f"what had changed since the run wrote it is kept: {', '.join(kept)}"
-        return NodeReport(node=name, outcome=NodeOutcome.OK, message=message)
+        if said := _besides(taken.things):
+            message = ". ".join(said)
+        return NodeReport(node=name, outcome=NodeOutcome.OK, message=message, also_taken_back=_later(taken.things))
+    back = [it for it in taken.things if it.why is None]
+    besides = "".join(f". {it}" for it in _besides(back))
     why = "; ".join(taken.faults) or (failed.message if failed is not None else "")
     return NodeReport(
         node=name,
         outcome=NodeOutcome.FAILED,
         stopped_at=None if failed is None else failed.id,
-        message=f"THE ROLLBACK FAILED: {why}",
+        message=f"THE ROLLBACK FAILED: {why}{besides}",
         remedy=remedy(taken, target.of),
+        also_taken_back=_later(back),
     )
+
+
+def _later(things: Sequence[Thing]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(run for it in things for run in it.later))

@@ -6,6 +6,7 @@ A journal that cannot be read is told as such and costs no other run its line.
 import json
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +16,7 @@ from stackplan.engine.json_text import fault
 from stackplan.language.nearest import alternatives, did_you_mean, nearest
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import Event, NodeEnded, RunEnded, RunStarted
+from stackplan.model.outcome import NodeOutcome
 from stackplan.model.run_line import RunLine, RunState
 
 _HEAD = 64 * 1024
@@ -83,7 +85,27 @@ def run_line(path: Path, run: str) -> RunLine:
         operator=begun.operator,
         host=begun.host,
         of=begun.of,
+        also_taken_back=() if ended is None else ended.also_taken_back,
     )
+
+
+def with_rollbacks(lines: Iterable[RunLine]) -> tuple[RunLine, ...]:
+    """Return the lines, the newest first as they come, with which rollback put back what a run wrote. Pure.
+
+    Only of a rollback that ended well it is told: of another one the report says how far it came.
+    """
+    given = tuple(lines)
+    rollbacks = [it for it in given if it.of is not None and it.outcome is NodeOutcome.OK]
+    return tuple(_rolled_back(line, rollbacks) for line in given)
+
+
+def _rolled_back(line: RunLine, rollbacks: Iterable[RunLine]) -> RunLine:
+    whole = [it for it in rollbacks if it.of == line.run and set(it.nodes) >= set(line.nodes)]
+    parts = [it for it in rollbacks if it.of == line.run or line.run in it.also_taken_back]
+    by = next(iter([*whole, *parts]), None)
+    if by is None:
+        return line
+    return replace(line, rolled_back_by=by.run, rolled_back_in_part=not whole)
 
 
 def _unreadable(run: str, why: str) -> RunLine:

@@ -54,7 +54,7 @@ class Thing:
         if not self.since_count:
             return None
         more = self.since_count - len(self.since)
-        names = "; ".join(self.since) + (f"; and {more} more" if more > 0 else "")
+        names = "; ".join(dict.fromkeys(self.since)) + (f"; and {more} more" if more > 0 else "")
         return f"changed since the run wrote it: {names}"
 
 
@@ -226,7 +226,7 @@ def _thing(before: Row, now: Row, *, restored: bool) -> Thing:
         why=why,
         clone=str(now["clone"]) if lies else None,
         spoiled=bool(now["clone_fault"]),
-        later=_texts(now["later"]),
+        later=_texts(before["later"]) if new else (),
         since=_texts(told["first"]) if told and new else (),
         since_count=(_count(told["count"]) if told else None) if new else 0,
         kept=_texts(now.get("kept")),

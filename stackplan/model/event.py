@@ -141,12 +141,15 @@ class NodeEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
-    """`stopped_at` are the steps at which nodes stopped, each once."""
+    """`stopped_at` are the steps at which nodes stopped, each once; `also_taken_back` later runs of which a rollback
+    took back what they wrote to the same things.
+    """
 
     run: str
     outcome: NodeOutcome
     time: str
     stopped_at: tuple[str, ...] = ()
+    also_taken_back: tuple[str, ...] = ()
 
 
 Event: TypeAlias = (

@@ -65,6 +65,10 @@ class Broken:
     conditions: tuple[ConditionReport, ...]
 
 
+ROLLED_BACK_TO = "rolled back: "
+"""How the message of a node begins that a step stopped and that was put back, proven, by `on_failure: rollback`."""
+NOTHING_TO_ROLL_BACK = "nothing to roll back: "
+"""How it begins where the run had written nothing that can be taken back."""
 NOT_REACHED_FOR = "not reached: "
 """How the message of a planned step begins that an earlier one is foretold to stop; its outcome is `unknown`."""
 
@@ -104,6 +108,7 @@ class NodeReport:
 
     `stopped_at` is a step's id, or None when the node's own preconditions or the connection stopped it; `message` and
     `remedy` then say what happened. `traits` is what may set it apart from other nodes ("driver": "580.95.05").
+    `also_taken_back` are later runs, of which a rollback takes back what they wrote to the same things.
     """
 
     node: str
@@ -118,6 +123,7 @@ class NodeReport:
     preconditions: tuple[ConditionReport, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
     traits: Mapping[str, str] = field(default_factory=dict)
+    also_taken_back: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,9 @@ class RunState(enum.Enum):
 class RunLine:
     """What is told of a run in a line. All but `run` and `state` may be missing of one that cannot be read; `why` then
     says why. `of` is the run that a rollback takes back. `stopped_at` are the steps at which nodes stopped, as far as
-    that is known without reading everything.
+    that is known without reading everything. `also_taken_back` are the later runs of which a rollback took something
+    back. `rolled_back_by` is the rollback that put back what the run wrote, `rolled_back_in_part` whether on some of
+    its nodes only, or merely what an earlier run had written to as well.
     """
 
     run: str
@@ -37,3 +39,6 @@ class RunLine:
     host: str | None = None
     why: str | None = None
     of: str | None = None
+    also_taken_back: tuple[str, ...] = ()
+    rolled_back_by: str | None = None
+    rolled_back_in_part: bool = False

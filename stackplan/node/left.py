@@ -19,7 +19,7 @@ def note(snapshot: Snapshot) -> None:
 
 
 def changed_since(snapshot: Snapshot) -> list[str] | None:
-    """Return in what the thing differs from what runs left of it, a line each; None where that is not known.
+    """Return in what the thing differs from what runs left of it, each line once; None where that is not known.
 
     What later runs found is held against what the one before left; what stands there now, against what the last left.
     """
@@ -27,7 +27,7 @@ def changed_since(snapshot: Snapshot) -> list[str] | None:
         found = _differences(snapshot)
     except (Refused, OSError):
         return None
-    return None if found is None else [_named(snapshot.path, line) for line in found]
+    return None if found is None else [_named(snapshot.path, line) for line in dict.fromkeys(found)]
 
 
 def _differences(snapshot: Snapshot) -> list[str] | None:

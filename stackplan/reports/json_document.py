@@ -86,6 +86,7 @@ def _node(node: NodeReport) -> Document:
         "traits": dict(node.traits),
         "message": node.message,
         "remedy": node.remedy,
+        "also_taken_back": list(node.also_taken_back),
         "preconditions": [_condition(it) for it in node.preconditions],
         "diagnoses": [_diagnosis(it) for it in node.diagnoses],
         "steps": [_step(it) for it in node.steps],

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from stackplan.model.diagnosis import Severity
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
-from stackplan.model.report import ConditionReport, NodeReport, StepReport
+from stackplan.model.report import NOTHING_TO_ROLL_BACK, ROLLED_BACK_TO, ConditionReport, NodeReport, StepReport
 from stackplan.model.same import Same
 from stackplan.model.verdict import Status
 from stackplan.reports.condition_text import (
@@ -67,14 +67,23 @@ def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -
     """Return the lines of `node`, which stands for all of `names`."""
     lines = _headline(names, node, width, paint)
     if node.message and not _told_below(node):
-        mark = "?" if node.outcome in (NodeOutcome.OK, NodeOutcome.PENDING) else "✘"
-        lines += _marked(mark, NODE_STYLES[node.outcome], safe_paragraphs(node.message), width, paint)
+        mark, style = _message_mark(node, node.message)
+        lines += _marked(mark, style, safe_paragraphs(node.message), width, paint)
     if node.remedy:
         lines += paragraphs("    ", safe_paragraphs(node.remedy), width)
     lines += _preconditions(node, width, paint)
     for diagnosis in node.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]
     return _without_last_blanks(lines + _steps(node.steps, width, paint))
+
+
+def _message_mark(node: NodeReport, message: str) -> tuple[str, Style]:
+    """Return the mark of what is said of a whole node: where it ended well, or was put back, that is no fault."""
+    if message.startswith(ROLLED_BACK_TO):
+        return MARKS[StepOutcome.ROLLED_BACK]
+    if node.outcome is NodeOutcome.OK or message.startswith(NOTHING_TO_ROLL_BACK):
+        return "·", Style.FAINT
+    return "?" if node.outcome is NodeOutcome.PENDING else "✘", NODE_STYLES[node.outcome]
 
 
 def _told_below(node: NodeReport) -> bool:

@@ -48,7 +48,7 @@ def _painted(text: str, lines: Sequence[RunLine], paint: Paint) -> str:
 
 
 def _style(line: RunLine) -> Style:
-    if line.state is RunState.RUNNING:
+    if line.state is RunState.RUNNING or line.rolled_back_by is not None:
         return Style.CHANGE
     return Style.UNSURE if line.outcome is None else NODE_STYLES[line.outcome]
 
@@ -76,7 +76,10 @@ def _end(line: RunLine) -> str:
             return "ended without a word"
     assert line.outcome is not None
     at = f" at {', '.join(safe(step, 60) for step in line.stopped_at[:NAMES])}" if line.stopped_at else ""
-    return f"{NODE_WORDS[line.outcome]}{at if line.outcome is not NodeOutcome.OK else ''}"
+    end = f"{NODE_WORDS[line.outcome]}{at if line.outcome is not NodeOutcome.OK else ''}"
+    if line.rolled_back_by is None:
+        return end
+    return f"{end}, then rolled back{' in part' if line.rolled_back_in_part else ''} by {safe(line.rolled_back_by, 60)}"
 
 
 def names_text(nodes: Sequence[str]) -> str:
@@ -114,4 +117,7 @@ def _document(line: RunLine) -> dict[str, object]:
         "host": line.host,
         "why": line.why,
         "of": line.of,
+        "also_taken_back": list(line.also_taken_back),
+        "rolled_back_by": line.rolled_back_by,
+        "rolled_back_in_part": line.rolled_back_in_part,
     }

@@ -270,9 +270,42 @@ def test_what_was_edited_by_hand_since_is_named_and_kept(stackplan, applied, hom
     assert kept.read_text() == "edited by hand"
     (node,) = json.loads(done.stdout)["nodes"]
     assert str(kept) in node["message"]
-    assert "changed since the run wrote it" in node["steps"][0]["message"]
+    assert node["message"].count("changed since the run wrote it") == 1
+    assert "changed since" not in node["steps"][0]["message"]
+    assert f"  · {home / 'settings.ini'}:" in stackplan("show", "last").stdout
     assert node["steps"][0]["changes"][0]["before"] == "as it is now"
     assert not list(home.glob(".current.stackplan-*"))
+
+
+def test_without_a_terminal_it_is_shown_what_would_be_put_back(stackplan, applied, home):
+    (home / "settings.ini").write_text("old")
+    run = applied()["run"]
+    done = stackplan("rollback", run)
+    assert done.returncode == 2
+    said = in_a_line(done.stderr)
+    assert f"↩ {home / 'settings.ini'} (settings)" in said
+    assert said.index("↩") < said.index("no terminal to ask on")
+    assert (home / "settings.ini").read_text() == "new"
+
+
+def test_later_runs_that_are_taken_back_with_it_are_named_and_listed(stackplan, applied, home):
+    (home / "settings.ini").write_text("old")
+    first = applied()["run"]
+    second = applied(PLAYBOOK.replace('"new"', '"newer"'))["run"]
+    done = stackplan("rollback", first, "--yes", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (home / "settings.ini").read_text() == "old"
+    report = json.loads(done.stdout)
+    (node,) = report["nodes"]
+    assert node["also_taken_back"] == [second]
+    assert f"written since by {second}, which was taken back with it" in node["message"]
+    assert f"written since by {second}" in in_a_line(done.stderr)
+    listed = {it["run"]: it for it in json.loads(stackplan("runs", "--format", "json").stdout)["runs"]}
+    told = {run: (it["rolled_back_by"], it["rolled_back_in_part"]) for run, it in listed.items()}
+    assert told == {report["run"]: (None, False), first: (report["run"], False), second: (report["run"], True)}
+    text = in_a_line(stackplan("runs").stdout)
+    assert f"then rolled back by {report['run']}" in text
+    assert f"then rolled back in part by {report['run']}" in text
 
 
 def test_what_changed_since_is_in_the_question():

@@ -2,9 +2,9 @@
 
 Asked with `{"run", "things": bool}`. Shape: a list, for each thing `{"run", "path", "kind", "complete", "was":
 "environment|file|link|absent", "way", "clone", "taken", "files", "steps": [], "restored", "clone_fault": null | "…",
-"later": [runs that took a snapshot of it afterwards], "packages": {name: version} | null, "packages_now":
-{…} | null, "differences": {"count", "first": []} | null, "since": {"count", "first": []} | null, "kept": [paths],
-"full": "folder" | null}`.
+"later": [runs that took a snapshot of it afterwards, which was not put back], "packages": {name: version} | null,
+"packages_now": {…} | null, "differences": {"count", "first": []} | null, "since": {"count", "first": []} | null,
+"kept": [paths], "full": "folder" | null}`.
 
 `differences` is told with `things` alone: in what the thing differs now from what it was. An environment is compared
 entry by entry, and the contents of small files are read. `since`, likewise: in what it differs from what the run and
@@ -63,6 +63,7 @@ def _about(snapshot: Snapshot, every: list[Snapshot], *, things: bool) -> dict[s
         for it in every
         if it.path == snapshot.path
         and it.run != snapshot.run
+        and not it.restored
         and str((it.told() or {}).get("taken", "")) > told["taken"]
     ]
     try:
