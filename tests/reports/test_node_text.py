@@ -178,3 +178,17 @@ def test_preconditions_that_nobody_knows_of_are_not_said_not_to_hold():
     assert "preconditions of the playbook are not proven; nothing was touched" in shown(node)
     both = replace(node, preconditions=(doubt, replace(doubt, status=Status.NOT_HELD)))
     assert "preconditions of the playbook do not hold; nothing was touched" in shown(both)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message", "mark"),
+    [
+        (NodeOutcome.OK, "/e was written since by R2, which was taken back with it", "·"),
+        (NodeOutcome.FAILED, "rolled back: /e is as before the run", "↩"),
+        (NodeOutcome.FAILED, "nothing to roll back: the run wrote nothing here", "·"),
+        (NodeOutcome.FAILED, "THE ROLLBACK FAILED: /e was not put back", "✘"),
+    ],
+)
+def test_what_was_put_back_is_marked_as_no_fault(outcome, message, mark):
+    lines = node_text.render(("n",), NodeReport(node="n", outcome=outcome, message=message), 100, Paint(colour=False))
+    assert f"  {mark} {message}" in lines
