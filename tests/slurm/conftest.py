@@ -10,11 +10,12 @@ from tests.slurm.cluster import Cluster, missing, running_cluster
 MISSING = missing()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder, keep them in one worker, and skip them where there is no Slurm.
 
-    They take longest, so they begin first; and before a test elsewhere that starts a Slurm of its own, whose job steps
-    their node would see.
+    Their node sees the job steps of every Slurm on the machine: a test elsewhere that starts one of its own comes after
+    them. They take longest, so they begin first. What shares tests out among workers has to find the mark.
     """
     for item in items:
         if Path(__file__).parent in item.path.parents:
