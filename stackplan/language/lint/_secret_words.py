@@ -106,11 +106,13 @@ def _input(command: Command, before: Command | None) -> list[str]:
 def _options(command: Command) -> Iterator[tuple[str, str]]:
     """Yield the options whose value is written out, and what is given without one."""
     words, taking = command.words, command.program in _TAKING
+    # Whether it logs in is asked once, for there may be very many words.
+    asked = taking and (command.program not in _LOGS_IN or "login" in words)
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-"):
             following = words[at + 1] if at + 1 < len(words) else ""
             told = word.startswith("--") and _says_secret(command, word, following)
-            secret = following if told else _password(command, word, following) if taking else None
+            secret = following if told else _password(command, word, following, asked=asked) if taking else None
             if secret is not None:
                 name = word.partition("=")[0]
                 short = (
@@ -130,13 +132,16 @@ def _says_secret(command: Command, word: str, following: str) -> bool:
     return long and is_secret_name(word[2:]) and not following.startswith("-") and in_clear(following)
 
 
-def _password(command: Command, word: str, following: str) -> str | None:
-    """Return the password that is written out behind an option by which this program takes one; None without it."""
+def _password(command: Command, word: str, following: str, *, asked: bool) -> str | None:
+    """Return the password that is written out behind an option by which this program takes one; None without it.
+
+    Unless `asked`, its options for a password mean something else: those of `docker run` are no `docker login`'s.
+    """
     program = command.program
     if (login := _value(word, following, _LOGIN.get(program, ()))) is not None:
         user, _, password = login.partition("%" if program in _OF_SAMBA else ":")
         return password if in_clear(user, shortest=1) and in_clear(password, shortest=1) else None
-    if program in _LOGS_IN and "login" not in command.words:
+    if not asked:
         return None
     if program == "openssl" and word in _OF_OPENSSL:
         password = following.removeprefix("pass:") if following.startswith("pass:") else ""
