@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.cells import cell_len
-
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.reports.cells import cell_len
 from stackplan.reports.count import counted
 from stackplan.reports.layout import hanging
 from stackplan.reports.paint import Paint, Style

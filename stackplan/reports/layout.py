@@ -1,6 +1,6 @@
 """Widths and wrapping in the cells of a terminal, where a wide character takes two."""
 
-from rich.cells import cell_len
+from stackplan.reports.cells import cell_len
 
 MINIMUM = 40
 LONGEST_PATH = 240

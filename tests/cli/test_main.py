@@ -58,7 +58,22 @@ def test_templates_that_name_variables_need_no_jinja(environment, project):
 
 
 def test_the_measure_of_imports_would_notice(environment):
-    assert "rich" in loaded(environment, "explain", "nvcc")
+    assert "yaml" in loaded(environment, "facts", "--help")
+
+
+def test_findings_as_text_need_no_rich(environment, project):
+    (project / "p.yaml").write_text("stackplan: 1\nname: x\nnodes: gpu\nsteps: 7\n")
+    code = f"import sys\nsys.modules['rich'] = None\nsys.argv[1:] = ['lint', {str(project / 'p.yaml')!r}]\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{code}from stackplan.cli.main import main\nmain()"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr.splitlines()) == (2, ["1 problem in 1 playbook."])
+    assert "p.yaml:4" in ended.stdout
 
 
 def test_version(stackplan):
