@@ -12,6 +12,7 @@ ONE_LINE = "x=1; " * 8000
     [
         ("p=$(pgrep x); kill $p\n" * 1000, ["SP173"]),
         (ONE_LINE, []),
+        ("docker exec " + "-e A=b " * 20_000 + "x /opt/a", []),
         ('pids="$pids $!"; /opt/x & wait $pids\n' * 1000, ["SP162"]),
         ("f() { /opt/a; /opt/b; }\n" + "f || exit 1\n" * 1000, ["SP160"]),
     ],
