@@ -13,7 +13,7 @@ _STATE = {
     "rpm": "state it: `command: {run: rpm -q NAME, stdout: NAME-VERSION}`, or serve the file from a repository",
 }
 _CHANGING = frozenset({"install", "remove", "purge"})
-_FILES = {"dpkg": ("i", "--install"), "rpm": ("iUF", "--install", "--upgrade", "--freshen")}
+_FILES = {"dpkg": ("i", "--install", "--unpack"), "rpm": ("iUF", "--install", "--upgrade", "--freshen")}
 """Programs that put a package in out of a file, with the letters and options that tell them to."""
 _OF_REPOSITORY = re.compile(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
 """Packages that only tell where others come from."""

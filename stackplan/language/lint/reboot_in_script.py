@@ -17,6 +17,7 @@ _BY_VERB = {
 """Programs for something else, with their verbs that end the boot; of dnf behind `offline` or `system-upgrade`."""
 _BY_OPTION = {"rpm-ostree": ("-r", "--reboot"), "bootc": ("--apply",)}
 _SYSRQ = "/proc/sysrq-trigger"
+_OF_RACADM = frozenset({"powercycle", "hardreset", "powerdown", "graceshutdown"})
 _ASKING = ("--help", "--version", "-w", "--wtmp-only")
 
 
@@ -48,6 +49,8 @@ def _reboots(it: Command) -> bool:
         (it.program == "shutdown" and not {"-c", "-k", "--show", "--help"} & words)
         or (it.program in ("init", "telinit") and bool({"0", "6"} & words))
         or (it.program == "kexec" and it.has_flag("e", "--exec"))
+        or (it.program == "racadm" and "serveraction" in words and bool(_OF_RACADM & words) and not it.has("-r"))
+        or (it.program == "rtcwake" and "off" in words)
         or (it.program == "ipmitool" and "power" in words and bool({"cycle", "reset", "off", "soft"} & words))
     )
 

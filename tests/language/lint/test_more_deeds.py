@@ -12,6 +12,7 @@ SCRIPTS = {
             "sudo dpkg --remove --force-depends hwloc",
             "dpkg -i /srv/libnccl2_2.30.7-1+cuda13.0_amd64.deb",
             "dpkg --force-confold -iE /srv/*.deb",
+            "dpkg --unpack /srv/x.deb",
             'dpkg --install "$DEB"',
             "dpkg -i /srv/x.deb || apt-get -f -y install",
             "apt-get install -y /srv/x.deb",
@@ -36,6 +37,10 @@ SCRIPTS = {
             "dpkg --root=/srv/image -P hwloc",
             "dpkg --compare-versions 1 lt 2",
         ],
+    ),
+    "SP174": (
+        ["racadm serveraction powercycle", "racadm serveraction hardreset", "rtcwake -m off -s 60"],
+        ["racadm serveraction powerstatus", "racadm -r bmc2 serveraction powercycle", "rtcwake -m show"],
     ),
     "SP170": (
         [
