@@ -16,7 +16,7 @@ _FLEET = {
 """Programs that have many machines run one text, with their options that take a value."""
 _NAMING = "wghH"
 """By these they are told which machines; without one of them, some name the machines by their first word."""
-_CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose", "crictl"})
 _CLUSTERS = frozenset({"kubectl", "oc", "k3s", "microk8s"})
 _BEFORE_VERB = frozenset(
     {"-H", "--host", "-c", "--context", "-n", "--namespace", "--kubeconfig", "-s", "--server", "-f", "--file",

@@ -30,6 +30,7 @@ REACHED = [
     ("docker ps", []),
     ("docker", []),
     ("podman exec -l", []),
+    ("crictl exec -it x sh -c 'a; b'", ["sh", "a", "b"]),
     ("kubectl -n gpu exec -it p -c m -- a", ["a"]),
     ("k3s kubectl exec p -- a", ["a"]),
     ("kubectl exec p", []),
@@ -39,7 +40,7 @@ REACHED = [
 
 @pytest.mark.parametrize(("text", "expected"), REACHED)
 def test_what_is_run_there_is_read(text, expected):
-    outer = ("ssh", "sshpass", "pdsh", "clush", "docker", "podman", "kubectl", "k3s")
+    outer = ("ssh", "sshpass", "pdsh", "clush", "docker", "podman", "kubectl", "k3s", "crictl")
     found = [it.program for it in commands(text) if it.depth]
     assert found == expected
     assert any(it.program in outer for it in commands(text))

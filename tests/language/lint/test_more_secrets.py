@@ -3,6 +3,9 @@
 import pytest
 
 FOUND = [
+    "mosquitto_pub -h bus -u ops -P hunter22 -t a -m b",
+    "snmpwalk -v3 -u ops -A hunter22 -X $KEY bmc",
+    "ssh-keygen -t ed25519 -N hunter22 -f /srv/k",
     "openssl enc -aes-256-cbc -k hunter22 -in /a -out /b",
     "openssl enc -d -aes-256-cbc -K 0123456789abcdef -iv 00 -in /a",
     "openssl enc -aes-256-cbc -pbkdf2 -pass pass:hunter22 -in /a",
@@ -37,6 +40,9 @@ FOUND = [
     "ssh n2 'PGPASSWORD=hunter22 psql -c x'",
 ]
 SILENT = [
+    "mosquitto_pub -h bus -p 1883 -P $PASS -t a -m b",
+    "snmpwalk -v3 -u ops -a SHA -x AES bmc",
+    "ssh-keygen -t ed25519 -N '' -f /srv/k",
     "openssl enc -aes-256-cbc -k $PASS -in /a",
     "openssl enc -aes-256-cbc -kfile /run/k -in /a",
     "openssl enc -aes-256-cbc -pass env:PASS -in /a",
