@@ -3,8 +3,26 @@
 import os
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import command_line
+
+_WITH_SLURM = ("tests/slurm/", "tests/playbooks/test_driver.py::test_the_node_is_drained_in_slurm")
+
+
+class _OneSlurm(LoadScopeScheduling):
+    """Shares tests out one by one; those that start a Slurm all go to one worker, and begin first.
+
+    By their names: the groups of `--dist loadgroup` are passed over in silence under pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid):
+        return "slurm" if nodeid.startswith(_WITH_SLURM) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return _OneSlurm(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -113,7 +113,6 @@ def test_a_node_that_would_come_back_without_the_new_module_is_not_restarted(sit
 
 @pytest.mark.slurm
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
-@pytest.mark.xdist_group("slurm")
 def test_the_node_is_drained_in_slurm_before_and_given_back_after(site, machine, tmp_path):
     made, _ = machine
     (tmp_path / "slurm").mkdir()

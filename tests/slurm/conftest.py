@@ -10,17 +10,15 @@ from tests.slurm.cluster import Cluster, missing, running_cluster
 MISSING = missing()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, keep them in one worker, and skip them where there is no Slurm.
+    """Mark the tests of this folder, and skip them where there is no Slurm.
 
     Their node sees the job steps of every Slurm on the machine: a test elsewhere that starts one of its own comes after
-    them. They take longest, so they begin first. What shares tests out among workers has to find the mark.
+    them (`tests/conftest.py` keeps all of these in one worker).
     """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slurm)
-            item.add_marker(pytest.mark.xdist_group("slurm"))
             if MISSING is not None:
                 item.add_marker(pytest.mark.skip(reason=MISSING))
     items.sort(
