@@ -30,6 +30,8 @@ class Server:
             while True:
                 peer, _ = self._listener.accept()
                 with peer, contextlib.suppress(OSError):
+                    # One that was cut off may leave its window closed, and then nothing says that it is gone.
+                    peer.settimeout(0.5)
                     peer.recv(65536)
                     peer.sendall(b"".join(self.answer))
                     while self.forever:
