@@ -9,7 +9,7 @@ _CLEANING = frozenset(
     {
         "rm", "rmdir", "unlink", "kill", "mkdir", "umount", "popd", "pushd", "deactivate", "unset", "unalias",
         "stty", "sync", "pkill", "killall", "disown", "userdel", "groupdel", "deluser", "delgroup", "rmmod", "ipcrm",
-        "atrm", "swapoff", "lvremove", "vgremove", "pvremove", "delpart",
+        "atrm", "swapoff", "lvremove", "vgremove", "pvremove", "delpart", "fstrim",
     }
 )  # fmt: skip
 """Programs whose failure leaves what was there: nothing to remove, nobody to end, a folder that exists."""
@@ -55,11 +55,16 @@ _OPTIONS = {
     "ipset": ("X", "--destroy"),
     "update-alternatives": ("", "--remove", "--remove-all"),
     "ssh-keygen": ("R",),
+    "shutdown": ("c",),
+    "ssh": ("O",),
+    "chattr": ("", "-i"),
 }
 """Letters and long options by which a program takes away."""
 _COMPOSE = frozenset({"down", "stop", "kill"})
 """Verbs of `docker compose`, which stand behind the options for its files."""
 _WORDS = {
+    "git": frozenset({"-D"}),
+    "vgchange": frozenset({"-an"}),
     "nvidia-smi": frozenset({"-caa", "--clear-accounted-apps", "-dci", "-dgi", "--destroy-gpu-instance"}),
 }
 
@@ -71,16 +76,19 @@ def cleans(command: Command) -> bool:
         return True
     if program in ("docker", "podman") and command.plain[:1] == ("compose",) and not _COMPOSE.isdisjoint(command.plain):
         return True
-    if program == "find" and "-delete" in command.words and not command.handed:
+    own = program == "systemctl" and "--user" in command.words and "stop" in command.plain[:1]
+    deletes = program == "find" and "-delete" in command.words and not command.handed
+    if own or deletes or _by_option(command):
         return True
-    if program in _OPTIONS:
-        letters, *long = _OPTIONS[program]
-        if any(command.has_flag(it) for it in letters) or (long and command.has(*long)):
-            return True
     verbs = _verbs(command)
     if _VERBS.get(program, frozenset()) & set(verbs):
         return True
     return bool(verbs) and _has_verbs(command) and any(_TAKING_AWAY.fullmatch(it) for it in verbs)
+
+
+def _by_option(command: Command) -> bool:
+    letters, *long = _OPTIONS.get(command.program, ("",))
+    return any(command.has_flag(it) for it in letters) or (bool(long) and command.has(*long))
 
 
 def _verbs(command: Command) -> tuple[str, ...]:

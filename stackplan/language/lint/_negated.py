@@ -25,7 +25,8 @@ def _of_block(block: Block, *, last: bool) -> Iterator[Command]:
             last_here = ends and at == len(chain.pipelines) - 1
             for part in pipeline.parts:
                 if isinstance(part, Group):
-                    yield from _of_group(part, last=last_here)
+                    # Within a pipe it is a shell of its own, whose end is its status.
+                    yield from _of_group(part, last=last_here or len(pipeline.parts) > 1)
                 else:
                     for text in (*part.handed, *part.inner):
                         yield from _of_block(text, last=True)

@@ -21,7 +21,7 @@ _ANSWERING = frozenset(
         "readlink", "realpath", "seq", "shopt", "nproc", "numfmt", "jq", "ibstat", "nvidia-debugdump", "wait",
         "jobs", "blkid", "vgs", "pvs", "lvs", "getcap", "lscpu", "lsusb", "lsmem", "lsscsi", "uptime", "who", "w",
         "vmstat", "iostat", "mpstat", "numastat", "ibstatus", "ibv_devinfo", "ibv_devices", "ibdev2netdev",
-        "dmidecode", "host", "dig", "nslookup", "getenforce", "sestatus", "sensors",
+        "dmidecode", "smartctl", "column", "host", "dig", "nslookup", "getenforce", "sestatus", "sensors",
     }
 )  # fmt: skip
 """Programs that change nothing: a status other than 0 is an answer and no failure."""
@@ -39,7 +39,7 @@ _SHOWING_VERBS = {
 """What is looked at when something failed, with a status that says nothing of it: `A || tail -n 50 LOG`."""
 _DPKG = re.compile(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
 _CURL = re.compile(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
-_LAST_STATUS = re.compile(r"\$\{?\?")
+_LAST_STATUS = re.compile(r"\$\{?\?|\$\{PIPESTATUS\b")
 _NVIDIA_SMI = ("-q", "-L", "-i", "-d", "-l", "--query", "--format", "--id", "--list")
 
 
@@ -63,14 +63,22 @@ def _looks(command: Command) -> bool:
     looks = {
         "find": lambda: not {"-delete", "-exec", "-execdir", "-ok"} & set(words),
         "sed": lambda: not command.has_flag("i", "--in-place"),
-        "nvidia-smi": lambda: all(it.startswith(_NVIDIA_SMI) or it[:1] != "-" for it in words),
+        "nvidia-smi": lambda: (
+            words[:1] in (("topo",), ("nvlink",)) or all(it.startswith(_NVIDIA_SMI) or it[:1] != "-" for it in words)
+        ),
+        "mount": lambda: not words,
         "command": lambda: bool({"-v", "-V"} & set(words)),
         "sudo": lambda: bool({"-v", "-l", "-k"} & set(words)),
         "fuser": lambda: not command.has_flag("k", "--kill"),
         "crontab": lambda: "-l" in words,
         "dpkg": lambda: any(_DPKG.fullmatch(word) for word in words[:1]),
         # A request that is written nowhere is a question.
-        "curl": lambda: not command.redirections and not any(_CURL.fullmatch(word) for word in words),
+        "curl": lambda: (
+            all(to == "/dev/null" or "&" in sign for sign, to in command.redirections)
+            and not any(
+                _CURL.fullmatch(word) and to != "/dev/null" for word, to in zip(words, (*words[1:], ""), strict=True)
+            )
+        ),
         "wget": lambda: bool({"--spider", "-qO-", "-O-"} & set(words)),
     }
     if program.startswith("python"):
@@ -136,7 +144,8 @@ def mentions(command: Command, name: str) -> bool:
     """Return whether a variable is a part of a command's words: `$rc`, `${rc}`, `"$?"`."""
     if name != "?":
         return name in command.variables
-    return any("?" in word and _LAST_STATUS.search(word) for word in (*command.words, *command.assignments))
+    words = (*command.words, *command.assignments)
+    return any(("?" in word or "PIPESTATUS" in word) and _LAST_STATUS.search(word) for word in words)
 
 
 def working(pipeline: Pipeline) -> list[Command]:

@@ -18,6 +18,7 @@ _MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
 _OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
 _ONE_BY_ONE = "wait for each of them: `for pid in …; do wait $pid || failed=1; done`"
+_SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
 _LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
 
 
@@ -78,9 +79,10 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _hidden(block: Block, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
-    for chain in block.chains:
+    for chain, following in zip(block.chains, (*block.chains[1:], None), strict=True):
         for pipeline in chain.pipelines:
-            yield from _in_pipe(pipeline)
+            if following is None or not _asks_each(following):
+                yield from _in_pipe(pipeline)
             for it in (command for part in pipeline.parts if isinstance(part, Command) for command in (part,)):
                 if it.program in _MASKING and any(_fails(it, word) for word in it.words[1:]):
                     summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
@@ -102,7 +104,16 @@ _HARDLY_FAIL = frozenset(
 )
 
 
+def _asks_each(chain: Chain) -> bool:
+    """Return whether a chain looks at the status of each program of the pipe before it."""
+    return any("PIPESTATUS" in word for it in within(chain.pipelines[0]) for word in (*it.words, *it.assignments))
+
+
 def _in_pipe(pipeline: Pipeline) -> Iterator[tuple[Command, str, str]]:
+    last = pipeline.parts[-1]
+    if isinstance(last, Command) and last.program in _SEARCHING and last.has_flag("q", "--quiet", "--silent"):
+        # What fails prints nothing that could be found.
+        return
     for first, second in pairwise(pipeline.parts):
         for it in _last(first):
             if not it.pipefail and not it.tested and it.program not in _FEEDING and not asks(it):

@@ -7,6 +7,7 @@ from stackplan.language.lint._failing import failing, installs
 from stackplan.language.lint._half_way import half_way
 from stackplan.language.lint._looking import imports
 from stackplan.language.lint._negated import stopping_nothing
+from stackplan.language.lint._predicates import predicates
 from stackplan.language.lint._rounds import unheard
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._script import Script
@@ -35,16 +36,21 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
     ends: frozenset[int] | None = None
     unstopped = Unstopped.of(script.block)
+    answering = predicates(unstopped.functions)
+    trapped = {id(it) for command in script.commands if command.program == "trap" for it in command.handed}
     for block in blocks(script.block):
         yield from unheard(block)
         yield from _switched_off(block, script)
         for first, left_out in half_way(block):
+            if first.program in answering:
+                continue
             summary = f"where `{_start(first)}` fails, {left_out.program} is left out and the script goes on"
             yield first, summary, "write one command a line: each failure then stops the script"
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
-            passed = list(_passed_over(chain, block, script, last=last))
-            for lost in passed:
+            passed = [it for it in _passed_over(chain, block, script, last=last) if it[0].program not in answering]
+            # What a trap runs has no say in how the script ends.
+            for lost in passed if id(block) not in trapped else ():
                 ends = failing(script.block) if ends is None else ends
                 # Behind it the script fails anyway: nothing but a diagnosis is passed over.
                 if id(block) not in ends or installs(lost[0]):
@@ -53,7 +59,7 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
                 yield from _ended_well(chain, block.chains[number + 1])
             if not passed:
                 yield from unstopped.in_chain(chain)
-            yield from _in_parts(chain)
+            yield from (it for it in _in_parts(chain) if it[0].program not in answering)
 
 
 def _in_parts(chain: Chain) -> Iterator[tuple[Command, str, str]]:
