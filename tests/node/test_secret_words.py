@@ -89,3 +89,50 @@ def test_a_hostile_line_takes_no_time(part):
     began = time.process_time()
     without_secrets(part * (200_000 // len(part)))
     assert time.process_time() - began < 5.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'Authorization: Digest username="x", response="{SECRET}"',
+        f'Authorization: Token token="{SECRET}"',
+        f"Proxy-Authorization: Negotiate {SECRET}",
+        f"Cookie: session={SECRET}; theme=dark",
+        f"Set-Cookie: sid={SECRET}; Path=/",
+        f"GET https://s3.local/m?X-Amz-Signature={SECRET}&x=1",
+        f"https://x.example/file?se=1&sig={SECRET}",
+        f"HF_TOKEN_PROD={SECRET}",
+        f"secret_value={SECRET}",
+        f"MYSQL_PWD={SECRET}",
+        f"api_key == {SECRET}",
+        f"| hf_token:          {SECRET} |",
+        f"<password>{SECRET}</password>",
+        f"\x1b[1mapi_key\x1b[0m=\x1b[35m'{SECRET}'",
+        f"api key: {SECRET}",
+        f"Incorrect API key provided: {SECRET}",
+        f"password is '{SECRET}'",
+        f"api_keys={{'a': '{SECRET}'}}",
+        f"tokens: ('a', '{SECRET}')",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_more_writings_of_one(text):
+    shown = without_secrets(text)
+    assert "***" in shown
+    assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens=4096, prompt tokens: 512, token_budget=8",
+        "tokenizer='/m/tokenizer.json', tokenizer_mode=auto",
+        "PWD=/root/ml-env and OLDPWD=/",
+        "KV cache: 12 keys=12 pass=3 fail=0",
+        "api_key=None, ssl_keyfile=None",
+        "3 design goals: sign=1, signal 15",
+        "the keyboard: interactive",
+    ],
+)
+def test_what_is_none_stays_readable(text):
+    assert without_secrets(text) == text
