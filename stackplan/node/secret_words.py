@@ -14,19 +14,13 @@ import re
 MASK = "***"
 # Without one of these in it, nothing of a text is looked at any closer.
 _HINTS = (
-    "key",
-    "passw",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "authorization",
-    "bearer",
-    "://",
-    "eyj",
-    "cookie",
-, "sig=", "signature=", "mysql_pwd")
-_PREFIXES = ("hf_", "sk-", "nvapi-", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "akia", "asia", "npm_", "dckr_pat_", "aiza", "ya29.", "pypi-", "r8_")
+    "key", "passw", "passphrase", "secret", "token", "credential", "authorization", "bearer", "cookie", "sig=",
+    "signature=", "mysql_pwd", "://", "eyj",
+)  # fmt: skip
+_PREFIXES = (
+    "hf_", "sk-", "nvapi-", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "akia", "asia", "npm_",
+    "dckr_pat_", "aiza", "ya29.", "pypi-", "r8_",
+)  # fmt: skip
 _KIND = (
     r"(?P<kind>(?:api|access|account|admin|auth|encryption|license|master|private|secret|shared|signing)[ _-]?keys?"
     r"|passwords?|passwd|passphrase|secrets?|tokens?|credentials?|authorization|mysql_pwd)"
