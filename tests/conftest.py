@@ -7,17 +7,18 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests import command_line
 
-_WITH_SLURM = ("tests/slurm/", "tests/playbooks/test_driver.py::test_the_node_is_drained_in_slurm")
+_SLURM = "tests/slurm/"
 
 
 class _OneSlurm(LoadScopeScheduling):
-    """Shares tests out one by one; those that start a Slurm all go to one worker, and begin first.
+    """Shares tests out one by one; those of Slurm, whose node sees the job steps of every other, go to one worker.
 
-    By their names: the groups of `--dist loadgroup` are passed over in silence under pytest 9.2.
+    As the largest group they begin first. By their names: the groups of `--dist loadgroup` are passed over in silence
+    under pytest 9.2.
     """
 
     def _split_scope(self, nodeid):
-        return "slurm" if nodeid.startswith(_WITH_SLURM) else nodeid
+        return _SLURM if nodeid.startswith(_SLURM) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

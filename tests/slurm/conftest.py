@@ -11,19 +11,12 @@ MISSING = missing()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and skip them where there is no Slurm.
-
-    Their node sees the job steps of every Slurm on the machine: a test elsewhere that starts one of its own comes after
-    them (`tests/conftest.py` keeps all of these in one worker).
-    """
+    """Mark the tests of this folder, and skip them where there is no Slurm; `tests/conftest.py` keeps them together."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slurm)
             if MISSING is not None:
                 item.add_marker(pytest.mark.skip(reason=MISSING))
-    items.sort(
-        key=lambda it: 0 if Path(__file__).parent in it.path.parents else 1 if it.get_closest_marker("slurm") else 2
-    )
 
 
 @pytest.fixture(scope="session")
