@@ -3,27 +3,8 @@
 import os
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 from tests import command_line
-
-_SLURM = "tests/slurm/"
-
-
-class _OneSlurm(LoadScopeScheduling):
-    """Shares tests out one by one; those of Slurm, whose node sees the job steps of every other, go to one worker.
-
-    As the largest group they begin first. By their names: the groups of `--dist loadgroup` are passed over in silence
-    under pytest 9.2.
-    """
-
-    def _split_scope(self, nodeid):
-        return _SLURM if nodeid.startswith(_SLURM) else nodeid
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return _OneSlurm(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)
