@@ -124,11 +124,11 @@ def reviewing_s(path):
     return between - start, time.process_time() - between
 
 
-def test_the_rules_cost_less_than_reading_and_no_more_a_step_in_a_long_playbook(long_playbook):
+def test_the_rules_cost_at_most_twice_what_reading_does_and_no_more_a_step_in_a_long_playbook(long_playbook):
     reviewing_s(long_playbook(20))  # what is loaded at first use is not meant
     _, short = min(reviewing_s(long_playbook(100)) for _ in range(3))
     reading, long = reviewing_s(long_playbook(800))
-    assert long < 1.5 * reading
+    assert long < 2 * reading
     assert long < 24 * short, "eight times as much is to take about eight times as long, not sixty-four"
 
 

@@ -37,7 +37,8 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
     ends: frozenset[int] | None = None
     unstopped = Unstopped.of(script.block)
     answering = predicates(unstopped.functions)
-    trapped = {id(it) for command in script.commands if command.program == "trap" for it in command.handed}
+    traps = [it for it in script.commands if it.program == "trap"] if script.mentions("trap") else []
+    trapped = {id(it) for command in traps for it in command.handed}
     for block in blocks(script.block):
         yield from unheard(block)
         yield from _switched_off(block, script)
