@@ -76,7 +76,7 @@ def _looks(command: Command) -> bool:
         "curl": lambda: (
             all(to == "/dev/null" or "&" in sign for sign, to in command.redirections)
             and not any(
-                _CURL.fullmatch(word) and to != "/dev/null" for word, to in zip(words, (*words[1:], ""), strict=True)
+                _CURL.fullmatch(word) and to != "/dev/null" for word, to in zip(words, (*words[1:], ""), strict=False)
             )
         ),
         "wget": lambda: bool({"--spider", "-qO-", "-O-"} & set(words)),

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, zip_longest
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
@@ -79,7 +79,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _hidden(block: Block, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
-    for chain, following in zip(block.chains, (*block.chains[1:], None), strict=True):
+    for chain, following in zip_longest(block.chains, block.chains[1:]):
         for pipeline in chain.pipelines:
             if following is None or not _asks_each(following):
                 yield from _in_pipe(pipeline)

@@ -1,5 +1,7 @@
 """A function that answers with its status is a question, as what it asks is; one that works is none."""
 
+import pytest
+
 ASKING = [
     "on_slurm() { [ -e /etc/slurm/slurm.conf ]; }\non_slurm && /opt/slurm/setup\ntouch /srv/done",
     "on_slurm() { [ -e /etc/slurm/slurm.conf ]; }\non_slurm || exit 0\n/opt/slurm/setup",
@@ -55,3 +57,10 @@ def test_a_search_that_nothing_can_satisfy_is_the_check(spelled):
     assert spelled.scripts(["bash -eu -c '/opt/agent --version | grep -qF 2.4'"], "SP162") == []
     lost = ["bash -eu -c '/opt/agent --install | tee /srv/log'"]
     assert spelled.scripts(lost, "SP162") == lost
+
+
+@pytest.mark.parametrize(
+    "script", ["case $s in a) ;; *) exit 1 ;; esac", "case $s in a) ;; esac\ncurl", "if curl; then :; fi", "f() { }"]
+)
+def test_what_is_empty_is_no_trouble(codes_of_script, script):
+    assert not {"SP160", "SP162"} & set(codes_of_script(script))
