@@ -14,10 +14,11 @@ from stackplan.model.distribution import Distribution, distributions, distributi
 from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited
-from stackplan.model.kind import Evidence
+from stackplan.model.kind import Evidence, Outstanding
 from stackplan.model.outcome import Reason
 from stackplan.model.pep440 import InvalidVersion, Version
 from stackplan.model.pep508 import Requirement
+from stackplan.model.playbook import Playbook
 from stackplan.model.verdict import Verdict
 
 _LABEL = re.compile(r"\b(cu\d{2,4}|cpu|rocm[\d.]+)\b")
@@ -57,11 +58,15 @@ class Failure:
     changes: tuple[Change, ...]
     unmet: tuple[Verdict, ...]
     after: tuple[Distribution, ...]
+    facts: Facts
+    """What the node answered afterwards."""
     findings: tuple[tuple[str, str], ...]
     shared: tuple[tuple[str, str], ...] = ()
     """Pairs of distributions that both own a file."""
     files: tuple["FileFault", ...] = ()
     """The files that are not as RECORD says, as far as the walk named them."""
+    playbook: Playbook | None = None
+    outstanding: tuple[Outstanding, ...] = ()
 
     @property
     def at(self) -> str:
@@ -109,9 +114,12 @@ def read_failure(wishes: Wishes, node: InstallerFacts | None, evidence: Evidence
         changes=tuple(change for change in evidence.changes if change.kind == "package"),
         unmet=evidence.unmet,
         after=_distributions(evidence.after, wishes.venv),
+        facts=evidence.after,
         findings=_findings(evidence.after, wishes.venv),
         shared=_shared(evidence.after, wishes.venv),
         files=_files(evidence.after, wishes.venv),
+        playbook=evidence.playbook,
+        outstanding=evidence.outstanding,
     )
 
 

@@ -2,10 +2,14 @@
 
 import re
 
+from stackplan.actions._already_stated import ahead_of, behind
 from stackplan.actions._failure import Failure, label
+from stackplan.actions._loader_remedies import Edit, brought_by, looked_for, pinned
+from stackplan.actions._lying_libraries import folders_with, within
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import Reason
 
+_MANAGER = "nvidia-fabricmanager"
 _LOADED = (Reason.POSTCONDITION, Reason.REGRESSION, Reason.NO_OP)
 # Of these libraries the number behind `.so` is that of the CUDA release.
 _MISSING = re.compile(
@@ -29,7 +33,7 @@ _DRIVER = re.compile(
 
 
 def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
-    """SP251: a package needs a CUDA library that the environment does not have, or has for no other reason."""
+    """SP251: a package needs a CUDA library that it does not get, or gets for no other reason."""
     match = _seen(failure, _MISSING)
     if match is None:
         return _found_elsewhere(failure)
@@ -37,16 +41,19 @@ def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
     needing = _seen(failure, _NEEDING)
     name = needing["name"] if needing is not None else _only_wanted(failure)
     what = f"{needing['name']} {needing['version']}" if needing is not None else name or "A package"
-    summary = f"{what} needs {library}, a library of CUDA {major}, and nothing brings it."
+    folders = folders_with(failure.facts, failure.wishes.venv, library)
+    if folders:
+        where = ", ".join(within(it, failure.facts, failure.wishes.venv) for it in folders)
+        fault = f": it lies in {where}, nothing that loads it looks there."
+    else:
+        fault = ", and nothing brings it."
+    summary = f"{what} needs {library}, a library of CUDA {major}{fault}"
     build = label(failure, name or "torch") or _cuda_wanted(failure)
     if build is not None and build.removeprefix("cu").startswith(major):
-        remedy = f"Remove `no_deps` at {failure.place('no_deps')}." if failure.wishes.no_deps else None
-        return failure.diagnosis("SP251", summary, remedy or f"Install the NVIDIA libraries of CUDA {major} with it.")
-    pin = f" {name}==VERSION+{build}" if name and build else ""
-    remedy = (
-        f"Pin the build for this environment's CUDA{pin} at {failure.place('packages')}, from an index that offers it."
-    )
-    return failure.diagnosis("SP251", summary, remedy, key="packages")
+        edit = looked_for(failure, major, folders[0]) if folders else brought_by(failure, library, major)
+    else:
+        edit = pinned(failure, name, build, major)
+    return edit.of(failure, "SP251", summary, name)
 
 
 def _found_elsewhere(failure: Failure) -> Diagnosis | None:
@@ -59,13 +66,7 @@ def _found_elsewhere(failure: Failure) -> Diagnosis | None:
         f"{match['name']} {match['version']} needs {match['libraries']} of CUDA {match['major']}, which an import "
         f"loads from {match['places']} beside the libraries of the CUDA that is wanted."
     )
-    key = "packages" if "packages" in failure.arguments else None
-    where = failure.place("packages") if key else failure.at
-    remedy = (
-        f"Pin the build for this environment's CUDA {match['name']}==VERSION+{wanted} at {where}, from an index that "
-        "offers it."
-    )
-    return failure.diagnosis("SP251", summary, remedy, key=key)
+    return pinned(failure, match["name"], wanted, match["major"]).of(failure, "SP251", summary, match["name"])
 
 
 def compiled_for_another_torch(failure: Failure) -> Diagnosis | None:
@@ -81,7 +82,7 @@ def compiled_for_another_torch(failure: Failure) -> Diagnosis | None:
         "Install the package that owns it anew behind this step, from a wheel for the torch that is there now "
         "(`reinstall` brings a wheel from the installer's cache that was built for the old one)."
     )
-    return failure.diagnosis("SP252", summary, remedy)
+    return Edit(remedy).of(failure, "SP252", summary)
 
 
 def no_code_for_the_chip(failure: Failure) -> Diagnosis | None:
@@ -94,8 +95,10 @@ def no_code_for_the_chip(failure: Failure) -> Diagnosis | None:
     where = failure.place("packages") if "packages" in failure.arguments else failure.at
     summary = f"What is installed has no code for {gpu}."
     code = f"sm_{chip['chip'].replace('.', '')}" if chip is not None else "this chip"
-    remedy = f"Choose a build with code for {code} at {where}; `torch: {{arch: …}}` states it beforehand."
-    return failure.diagnosis("SP253", summary, remedy, key="packages", causes=(match[0],))
+    stated = any("arch" in it.arguments for it in ahead_of(failure.playbook, failure.step, "torch"))
+    beforehand = "" if stated else "; `torch: {arch: …}` states it beforehand"
+    edit = Edit(f"Choose a build with code for {code} at {where}{beforehand}.", "packages")
+    return edit.of(failure, "SP253", summary, causes=(match[0],))
 
 
 def fabric_not_up(failure: Failure) -> Diagnosis | None:
@@ -104,7 +107,17 @@ def fabric_not_up(failure: Failure) -> Diagnosis | None:
     if match is None:
         return None
     summary = "CUDA cannot begin on this node: its NVSwitch fabric is not up (error 802)."
-    remedy = "State `driver_coherent: {}` and `service: {name: nvidia-fabricmanager, active: true}` as preconditions."
+    coherent = any(ahead_of(failure.playbook, failure.step, "driver_coherent"))
+    services = ahead_of(failure.playbook, failure.step, "service")
+    active = any(it.arguments.values.get("name") == _MANAGER and it.arguments.values.get("active") for it in services)
+    missing = [
+        *([] if coherent else ["`driver_coherent: {}`"]),
+        *([] if active else [f"`service: {{name: {_MANAGER}, active: true}}`"]),
+    ]
+    if missing:
+        remedy = f"State {' and '.join(missing)} as {'preconditions' if len(missing) > 1 else 'a precondition'}."
+    else:
+        remedy = f"Look at `systemctl status {_MANAGER}` on the node: the playbook states already that it runs."
     return failure.diagnosis("SP254", summary, remedy, causes=(match[0],))
 
 
@@ -116,11 +129,15 @@ def driver_does_not_fit(failure: Failure) -> Diagnosis | None:
     build = label(failure, "torch")
     release = f"{build[2:-1]}.{build[-1]}" if build is not None and build.startswith("cu") else "X.Y"
     summary = "The node's driver does not run what was installed."
-    remedy = (
-        f'State `driver_coherent: {{cuda: "{release}"}}` as a precondition, which stops before anything is changed; '
-        "upgrade the driver, or pin a build of an older CUDA."
-    )
-    return failure.diagnosis("SP255", summary, remedy, causes=(match[0],))
+    stated = next(ahead_of(failure.playbook, failure.step, "driver_coherent"), None)
+    if stated is None:
+        early = f'State `driver_coherent: {{cuda: "{release}"}}` as a precondition'
+    else:
+        early = f'Add `cuda: "{release}"` to `driver_coherent` at {stated.at.line}:{stated.at.column}'
+    mend = "pgrade the driver, or pin a build of an older CUDA."
+    known = stated is not None and "cuda" in stated.arguments
+    remedy = f"U{mend}" if known else f"{early}, which stops before anything is changed; u{mend}"
+    return Edit(remedy).of(failure, "SP255", summary, causes=(match[0],))
 
 
 def stale_kernels(failure: Failure) -> Diagnosis | None:
@@ -130,10 +147,15 @@ def stale_kernels(failure: Failure) -> Diagnosis | None:
         return None
     venv = failure.wishes.venv
     summary = f"Kernels that were compiled before this change are in caches still: {found.observed}."
-    remedy = (
-        f"Add a step with `clear_caches: {{venv: {venv}}}` behind this one, and state `no_stale_caches` there: no "
-        "installer clears them."
-    )
+    clearing = behind(failure.playbook, failure.step, "clear_caches")
+    later = next((step for step, action in clearing if action.arguments.values.get("venv") in (None, venv)), None)
+    if later is None:
+        remedy = (
+            f"Add a step with `clear_caches: {{venv: {venv}}}` behind this one, and state `no_stale_caches` there: no "
+            "installer clears them."
+        )
+    else:
+        remedy = f"State `no_stale_caches` in step `{later}` and not before it: that is the step that clears them."
     return failure.diagnosis("SP257", summary, remedy)
 
 

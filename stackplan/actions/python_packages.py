@@ -25,7 +25,7 @@ from stackplan.model.distribution import distributions_query, package_state
 from stackplan.model.facts import Facts, Known, Query, Unknown
 from stackplan.model.frozen import dataclass
 from stackplan.model.job import Exited, Job
-from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
+from stackplan.model.kind import ActionKind, CannotAct, Evidence, Outstanding, Prediction
 from stackplan.model.outcome import Reason
 from stackplan.model.written import Written, environment
 
@@ -194,6 +194,11 @@ class PythonPackages(ActionKind):
         wanted = [it.asked_by(facts.user) for it in (distributions_query(venv=venv), records_query(venv))]
         unasked = {query: Unknown("it was not asked") for query in wanted if query not in facts.answers}
         return explain_state(self.wishes, replace(evidence, after=facts.foreseen(unasked)))
+
+    def outstanding(self, evidence: Evidence) -> Outstanding | None:
+        from stackplan.actions._outstanding import outstanding  # noqa: PLC0415 - as for `_explained`
+
+        return outstanding(self.wishes, evidence)
 
     def _failures(self, expected: Outlook, means: Means, facts: Facts) -> tuple[Diagnosis, ...]:
         """Return why the installer would fail, in the words in which a run that failed so would be explained."""

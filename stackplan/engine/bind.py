@@ -61,6 +61,7 @@ class BoundStep:
     action_queries: tuple[Query, ...]
     pre: tuple[BoundCondition, ...]
     post: tuple[BoundCondition, ...]
+    playbook: Playbook = field(repr=False, compare=False)
     queries: tuple[Query, ...] = field(init=False, repr=False, compare=False)
     """What has to be known ahead of the action, each question once."""
 
@@ -175,7 +176,7 @@ def bind(playbook: Playbook) -> BoundPlaybook:
     for step in playbook.steps:
         if step.skipped:
             steps.append(SkippedStep(step))
-        elif (bound := _bind_step(step, secret, wrong)) is not None:
+        elif (bound := _bind_step(step, playbook, secret, wrong)) is not None:
             steps.append(bound)
     rights = _bind_all(tuple(_rights(playbook)), None, wrong)
     if wrong:
@@ -262,7 +263,7 @@ def _aware(conditions: tuple[Condition, ...], secret: frozenset[str]) -> tuple[C
     )
 
 
-def _bind_step(step: Step, secret: frozenset[str], wrong: list[Diagnosis]) -> BoundStep | None:
+def _bind_step(step: Step, playbook: Playbook, secret: frozenset[str], wrong: list[Diagnosis]) -> BoundStep | None:
     pre = _bind_all(_aware(step.preconditions, secret), step.user, wrong)
     post = _bind_all(_aware(step.postconditions, secret), step.user, wrong)
     action = _read_action(step, wrong, secret)
@@ -276,6 +277,7 @@ def _bind_step(step: Step, secret: frozenset[str], wrong: list[Diagnosis]) -> Bo
         action_queries=unique([query.asked_by(step.user) for query in action.queries()]),
         pre=pre,
         post=post + tuple(it for it in implied if not any(_covers(kind, it.kind) for kind in stated)),
+        playbook=playbook,
     )
 
 

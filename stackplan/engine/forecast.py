@@ -292,6 +292,7 @@ class Turn:
                 changes=failure.prediction.changes,
                 unmet=tuple(proof.verdict for proof in failure.culprits),
                 broken_step=None if failure.broken is None else failure.broken.step,
+                playbook=self.step.playbook,
             )
             found = guarded(lambda: self.step.action.diagnose(evidence), lambda _: ())
         return tuple(diagnosis.in_step(step.id) for diagnosis in found)

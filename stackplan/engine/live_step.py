@@ -243,6 +243,7 @@ class LiveStep:
             changes=after.changes,
             unmet=tuple(proof.verdict for proof in (*unmet(after.post), *unmet(again))),
             broken_step=None if broken is None else broken.step,
+            playbook=self.step.playbook,
         )
         found = guarded(lambda: self.step.action.diagnose(evidence), lambda _: ())
         return tuple(diagnosis.in_step(step.id) for diagnosis in found)

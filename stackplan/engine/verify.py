@@ -19,7 +19,7 @@ from stackplan.engine.wording import unmet_text
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Facts, Query
 from stackplan.model.job import Exited
-from stackplan.model.kind import Evidence
+from stackplan.model.kind import Evidence, Outstanding
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
@@ -46,7 +46,12 @@ def verify_queries(playbook: BoundPlaybook) -> tuple[Query, ...]:
 
 def verify_node(playbook: BoundPlaybook, facts: Facts) -> NodeReport:
     """Return what holds of each step. Unknown is not proven; the condition itself says which of the two it is. Pure."""
-    steps = _each_fault_once(tuple(_verify_step(step, facts) for step in playbook.steps))
+    reports: list[StepReport] = []
+    lacking: tuple[Outstanding, ...] = ()
+    for step in playbook.steps:
+        report, lacking = _verify_step(step, facts, lacking)
+        reports.append(report)
+    steps = _each_fault_once(tuple(reports))
     failing = [step for step in steps if step.outcome is StepOutcome.NOT_HELD]
     return NodeReport(
         node=facts.node,
@@ -58,13 +63,18 @@ def verify_node(playbook: BoundPlaybook, facts: Facts) -> NodeReport:
     )
 
 
-def _verify_step(step: AnyStep, facts: Facts) -> StepReport:
+def _verify_step(
+    step: AnyStep, facts: Facts, lacking: tuple[Outstanding, ...]
+) -> tuple[StepReport, tuple[Outstanding, ...]]:
+    """Return what holds of a step, and what is `lacking` of it and of those before."""
     stated = step.step
     if isinstance(step, SkippedStep):
-        return StepReport(id=stated.id, outcome=StepOutcome.SKIPPED, at=stated.at, name=stated.name, why=stated.why)
+        report = StepReport(id=stated.id, outcome=StepOutcome.SKIPPED, at=stated.at, name=stated.name, why=stated.why)
+        return report, lacking
     proofs = prove(step.post, facts)
     held = summed(proofs) is Status.HELD
-    return StepReport(
+    diagnoses, lacking = ((), lacking) if held else _diagnose(step, proofs, facts, lacking)
+    report = StepReport(
         id=stated.id,
         outcome=StepOutcome.HELD if held else StepOutcome.NOT_HELD,
         at=stated.at,
@@ -73,12 +83,19 @@ def _verify_step(step: AnyStep, facts: Facts) -> StepReport:
         reason=None if held else Reason.POSTCONDITION,
         conditions=condition_reports(Phase.POST, proofs),
         message=None if held else unmet_text(unmet(proofs)),
-        diagnoses=() if held else _diagnose(step, proofs, facts),
+        diagnoses=diagnoses,
     )
+    return report, lacking
 
 
-def _diagnose(step: BoundStep, proofs: tuple[Proof, ...], facts: Facts) -> tuple[Diagnosis, ...]:
-    """Return what the action's kind can say of the state that it finds; a kind that fails at that says nothing."""
+def _diagnose(
+    step: BoundStep, proofs: tuple[Proof, ...], facts: Facts, lacking: tuple[Outstanding, ...]
+) -> tuple[tuple[Diagnosis, ...], tuple[Outstanding, ...]]:
+    """Return what the action's kind can say of the state that it finds, and what is lacking up to here.
+
+    What is lacking of an earlier step explains faults of a later one: kernels do not load beside a torch that somebody
+    put back by hand. A kind that fails at either says nothing.
+    """
     stated = step.step
     seen = facts.seen_by(stated.user)
     evidence = Evidence(
@@ -91,9 +108,13 @@ def _diagnose(step: BoundStep, proofs: tuple[Proof, ...], facts: Facts) -> tuple
         output="",
         reason=Reason.POSTCONDITION,
         unmet=tuple(proof.verdict for proof in unmet(proofs)),
+        playbook=step.playbook,
     )
+    own = guarded(lambda: step.action.outstanding(evidence), lambda _: None)
+    lacking = lacking if own is None else (*lacking, own)
+    evidence = replace(evidence, outstanding=lacking)
     found = guarded(lambda: step.action.diagnose_state(evidence), lambda _: ())
-    return tuple(diagnosis.in_step(stated.id) for diagnosis in found)
+    return tuple(diagnosis.in_step(stated.id) for diagnosis in found), lacking
 
 
 def _each_fault_once(steps: tuple[StepReport, ...]) -> tuple[StepReport, ...]:

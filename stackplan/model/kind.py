@@ -14,6 +14,7 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.job import Ending, Job
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
+from stackplan.model.playbook import Playbook
 from stackplan.model.verdict import Verdict
 from stackplan.model.written import Written
 
@@ -65,8 +66,24 @@ class ConditionKind(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outstanding:
+    """What of that which a step brings is not as it asks for it, by facts alone; to run it again brings it.
+
+    `place` is where (an environment's real folder). `things` are names, each with words for what is wanted and found.
+    """
+
+    step: str
+    place: str
+    things: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that is known of an action that did not lead where it should; what a diagnosis is made from."""
+    """All that is known of an action that did not lead where it should; what a diagnosis is made from.
+
+    `playbook` is the one that the action stands in, None where nobody asked for more than the action: no edit is to be
+    proposed that stands there already. `outstanding` is what a `verify` finds lacking, of the steps up to this one.
+    """
 
     step: str
     at: Location
@@ -79,6 +96,8 @@ class Evidence:
     changes: tuple[Change, ...] = ()
     unmet: tuple[Verdict, ...] = ()
     broken_step: str | None = None
+    playbook: Playbook | None = None
+    outstanding: tuple[Outstanding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +217,9 @@ class ActionKind(ABC):
         Nothing was run: ending, output and changes say nothing, and not all that the action asks is among the facts.
         """
         return ()
+
+    def outstanding(self, evidence: Evidence) -> Outstanding | None:  # noqa: ARG002 - a default
+        """Return what another run of it would bring, where its postconditions do not hold; None where the facts do not
+        tell that it would bring anything. As for `diagnose_state`, nothing was run.
+        """
+        return None
