@@ -68,6 +68,8 @@ _WORDS = {
     "nvidia-smi": frozenset({"-caa", "--clear-accounted-apps", "-dci", "-dgi", "--destroy-gpu-instance"}),
 }
 
+_PERSISTENCE_OFF = tuple(f"{option}{value}" for option in ("-pm ", "-pm=", "--persistence-mode=") for value in "0D")
+
 
 def cleans(command: Command) -> bool:
     """Return whether a command takes away or makes what may be gone, or there, already."""
@@ -75,6 +77,8 @@ def cleans(command: Command) -> bool:
     if program in _CLEANING or _WORDS.get(program, frozenset()) & set(command.words):
         return True
     if program in ("docker", "podman") and command.plain[:1] == ("compose",) and not _COMPOSE.isdisjoint(command.plain):
+        return True
+    if program == "nvidia-smi" and _unpins(command):
         return True
     own = program == "systemctl" and "--user" in command.words and "stop" in command.plain[:1]
     deletes = program == "find" and "-delete" in command.words and not command.handed
@@ -84,6 +88,12 @@ def cleans(command: Command) -> bool:
     if _VERBS.get(program, frozenset()) & set(verbs):
         return True
     return bool(verbs) and _has_verbs(command) and any(_TAKING_AWAY.fullmatch(it) for it in verbs)
+
+
+def _unpins(command: Command) -> bool:
+    """Return whether persistence mode is switched off, before a driver goes: where no driver is loaded, it is off."""
+    words = " ".join(command.words)
+    return any(it in words for it in _PERSISTENCE_OFF)
 
 
 def _by_option(command: Command) -> bool:

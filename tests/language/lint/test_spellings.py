@@ -337,6 +337,8 @@ def test_a_fault_is_found_however_it_is_spelt(codes_of_script, code, script):
         "nmcli connection delete old || echo gone",
         "update-alternatives --remove cuda /usr/local/cuda-12.8 || true",
         "nvidia-smi -caa || true",
+        "nvidia-smi -pm 0 || true",
+        "nvidia-smi -i 0 --persistence-mode=DISABLED || true",
         "nvidia-smi mig -dci || true",
         "screen -S train -X quit || true",
         "/opt/ctl remove old || true",
