@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import verb
+from stackplan.language.lint._fetching import FETCHERS, urlsplit_path
+from stackplan.language.lint._kept import file_name, kept_at
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
@@ -23,6 +25,7 @@ _BY_DPKG = frozenset({"-r", "--remove", "-P", "--purge", "--set-selections"})
 
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
+        keyrings: frozenset[str] | None = None
         for it in step.commands:
             done = verb(it) or _of_dpkg(it)
             marks = it.program == "apt-mark" and it.plain[:1] in (("hold",), ("unhold",)) and not it.elsewhere
@@ -31,6 +34,9 @@ def check(subject: Subject) -> Iterator[Finding]:
                 summary = f"`{what}` in a script may wait for an answer or a lock, and predicts nothing"
                 yield Finding(summary, step.command_at(it), "write it as a step `apt_packages`", step.id)
             elif _from_file(it) and not _stated(step, it.program):
+                keyrings = _keyrings(subject, step) if keyrings is None else keyrings
+                if all(file_name(word) in keyrings for word in _files(it)):
+                    continue
                 summary = f"`{it.program}` looks for no dependency of a file, and no postcondition tells its version"
                 yield Finding(summary, step.command_at(it), _STATE[it.program], step.id)
 
@@ -40,9 +46,35 @@ def _from_file(it: Command) -> bool:
     if it.program not in _FILES or it.elsewhere or it.has(*_SPARING):
         return False
     letters, *long = _FILES[it.program]
-    files = [word for word in it.plain if word.endswith((".deb", ".rpm")) or "$" in word]
     told = it.has(*long) or any(it.has_flag(letter) for letter in letters)
-    return told and not it.has_flag("q") and any(not _OF_REPOSITORY.search(word) for word in files)
+    return told and not it.has_flag("q") and any(not _OF_REPOSITORY.search(word) for word in _files(it))
+
+
+def _files(it: Command) -> list[str]:
+    return [word for word in it.plain if word.endswith((".deb", ".rpm")) or "$" in word]
+
+
+def _keyrings(subject: Subject, step: Looked) -> frozenset[str]:
+    """Return the names under which a script, or a step `download` before it, keeps what only tells of a repository.
+
+    `curl -o /tmp/k.deb …/cuda-keyring_1.1-1_all.deb` says so by the address, and no longer by the file.
+    """
+    found = {
+        file_name(kept_at(it, ()))
+        for it in step.commands
+        if it.program in FETCHERS and any("://" in word and _tells_of_others(word) for word in it.words[1:])
+    }
+    for earlier in subject.steps[: step.number]:
+        url, path = (earlier.arguments.values.get(name) for name in ("url", "path"))
+        if earlier.kind == "download" and isinstance(url, str) and isinstance(path, str) and _tells_of_others(url):
+            found.add(file_name(path))
+    return frozenset(found - {""})
+
+
+def _tells_of_others(address: str) -> bool:
+    """Return whether the file at an address is a package of a repository's key; a folder of that name is none."""
+    name = file_name(urlsplit_path(address))
+    return name.endswith((".deb", ".rpm")) and _OF_REPOSITORY.search(name) is not None
 
 
 def _stated(step: Looked, program: str) -> bool:

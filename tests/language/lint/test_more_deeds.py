@@ -2,6 +2,7 @@
 
 import pytest
 
+VENDOR = "https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64"
 SCRIPTS = {
     "SP166": (
         [
@@ -20,6 +21,9 @@ SCRIPTS = {
             "rpm -ivh /srv/x.rpm",
             "rpm -Uvh --nodeps /srv/x.rpm",
             "rpm --upgrade /srv/x.rpm",
+            f"curl -fsSLo /tmp/a.deb {VENDOR}/libnccl2_2.30.7-1+cuda13.0_amd64.deb\ndpkg -i /tmp/a.deb",
+            f"wget -qO /tmp/k.deb {VENDOR}/cuda-keyring_1.1-1_all.deb\ndpkg -i /tmp/k.deb /tmp/a.deb",
+            "curl -fsSLo /tmp/a.deb https://x.example.com/keyring/a_1_all.deb\ndpkg -i /tmp/a.deb",
         ],
         [
             "dpkg -l hwloc",
@@ -36,6 +40,9 @@ SCRIPTS = {
             "dpkg --no-act -r hwloc",
             "dpkg --root=/srv/image -P hwloc",
             "dpkg --compare-versions 1 lt 2",
+            f'curl -fsSLo "$tmp/k.deb" {VENDOR}/cuda-keyring_1.1-1_all.deb\ndpkg -i "$tmp/k.deb"',
+            f"wget -qO /tmp/k.deb {VENDOR}/cuda-keyring_1.1-1_all.deb\ncd /tmp\ndpkg -i ./k.deb",
+            "curl -fsSL https://x.example.com/x-repo-9.rpm > /tmp/r.rpm\nrpm -Uvh /tmp/r.rpm",
         ],
     ),
     "SP174": (
@@ -91,3 +98,17 @@ def test_a_module_is_named_behind_m_in_several_ways(spelled):
         spelled.scripts(["python3 -m venv ~/e", "python3 -mjson.tool /srv/a", "python3 -m x pip install"], "SP163")
         == []
     )
+
+
+def test_a_key_that_another_step_fetches_is_no_package_of_its_own(codes):
+    """By its address, whatever the name that it is kept under."""
+
+    def found(name):
+        return codes(
+            f"  - id: fetched\n    download: {{url: '{VENDOR}/{name}', path: /srv/k.deb, sha256: {'a' * 64}}}\n"
+            "    postconditions: [{file: {path: /srv/k.deb}}]\n"
+            "  - id: put-in\n    run: {script: dpkg -i /srv/k.deb}\n    postconditions: [{file: {path: /x}}]\n"
+        )
+
+    assert "SP166" not in found("cuda-keyring_1.1-1_all.deb")
+    assert "SP166" in found("libnccl2_2.30.7-1+cuda13.0_amd64.deb")
