@@ -44,7 +44,10 @@ class Edit:
 
 def pinned(failure: Failure, name: str | None, build: str | None, major: str) -> Edit:
     """Return the edit that brings the right build of what needs CUDA `major`; `build` is the label that is wanted."""
-    key = next((it for it in ("packages", "requirements") if it in failure.arguments), None)
+    stated = to_install(failure.wishes)
+    written = (it for it in ("packages", "requirements") if it in failure.arguments)
+    own = (it.key for it in stated if name is not None and it.name == canonicalize_name(name))
+    key = next(iter((*own, *written)), None)
     pin = pin_of(failure.wishes, name) if name is not None else None
     if pin is not None and (build is None or pin.leaves(build)):
         wanted = f"for {build}" if build else "for this environment's CUDA"
@@ -53,7 +56,7 @@ def pinned(failure: Failure, name: str | None, build: str | None, major: str) ->
             f"CUDA {major}: name one {wanted} there."
         )
         return Edit(text, pin.key)
-    if name is None and (stated := to_install(failure.wishes)) and all(build and it.leaves(build) for it in stated):
+    if name is None and stated and all(build and it.leaves(build) for it in stated):
         return Edit(None)
     exact = f" {name}==VERSION+{build}" if name and build else ""
     where = failure.place(key) if key is not None else failure.at

@@ -44,7 +44,7 @@ def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
     folders = folders_with(failure.facts, failure.wishes.venv, library)
     if folders:
         where = ", ".join(within(it, failure.facts, failure.wishes.venv) for it in folders)
-        fault = f": it lies in {where}, nothing that loads it looks there."
+        fault = f": it lies in {where}, and nothing that loads it looks there."
     else:
         fault = ", and nothing brings it."
     summary = f"{what} needs {library}, a library of CUDA {major}{fault}"
