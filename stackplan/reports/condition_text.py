@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.outcome import Phase, StepOutcome
-from stackplan.model.report import ActionReport, ConditionReport
+from stackplan.model.report import ActionReport, ConditionReport, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.count import counted
 from stackplan.reports.diagnostics import names_place
@@ -167,9 +167,9 @@ def _beside(diagnosis: Diagnosis, margin: str, width: int) -> list[str]:
     return lines
 
 
-def change_lines(changes: tuple[Change, ...]) -> list[str]:
-    """Return one line a change; of very many the first ones and a count."""
-    lines = [f"{INDENT}{change_text(change)}" for change in changes[:CHANGES]]
+def change_lines(changes: tuple[Change, ...], step: StepReport) -> list[str]:
+    """Return one line a change of a step; of very many the first ones and a count."""
+    lines = [f"{INDENT}{change_text(change, step)}" for change in changes[:CHANGES]]
     if len(changes) > CHANGES:
         lines.append(f"{INDENT}… and {counted(len(changes) - CHANGES, 'more change')}")
     return lines

@@ -56,7 +56,7 @@ def _of_steps(nodes: tuple[NodeReport, ...]) -> Iterator[Contrast]:
 
 def _of_changes(name: str, steps: Mapping[str, StepReport]) -> Iterator[Contrast]:
     told = {
-        node: {(it.kind, it.name): change_ends(it) for it in step.predicted}
+        node: {(it.kind, it.name): change_ends(it, step) for it in step.predicted}
         for node, step in steps.items()
         if step.predicted is not None
     }

@@ -13,6 +13,7 @@ from functools import cache
 import jinja2
 from markupsafe import Markup
 
+from stackplan.model.change import Change
 from stackplan.model.event import Event, OutputSeen, RunEnded, RunStarted
 from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
@@ -26,6 +27,7 @@ from stackplan.reports.safe import safe, safe_lines, safe_paragraphs
 from stackplan.reports.wording import (
     NODE_STYLES,
     STATUS_MARKS,
+    anew_word,
     condition_text,
     node_word,
     step_mark,
@@ -131,6 +133,10 @@ class _Words:
 
     def node(self, node: NodeReport) -> str:
         return node_word(node, self.report.command)
+
+    @staticmethod
+    def anew(change: Change, step: StepReport) -> str:
+        return anew_word(change, step)
 
     @staticmethod
     def told_below(node: NodeReport) -> bool:

@@ -103,5 +103,5 @@ def _told(step: StepReport) -> str:
         told += lines.conditions_in_detail(step.broke.conditions, WIDTH, _BARE)[1:]
     for diagnosis in step.diagnoses:
         told += ["", *lines.diagnosis_lines(diagnosis, WIDTH, _BARE)]
-    told += ["", *lines.change_lines(step.changes)] if step.changes else []
+    told += ["", *lines.change_lines(step.changes, step)] if step.changes else []
     return "\n".join(line.rstrip() for line in told)

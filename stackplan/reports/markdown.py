@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from stackplan.model.change import Change
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.report import ConditionReport, NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
@@ -285,16 +284,14 @@ def _unmet_lines(conditions: Iterable[ConditionReport]) -> list[str]:
 
 def _add_changes(page: Page, report: Report, groups: list[Group]) -> list[str]:
     """Add what changes, each change once with its nodes; return what there was no room for."""
-    found: dict[tuple[str, Change], list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for names, node in groups:
         for step in node.steps:
             for change in (step.predicted or ()) if report.command == "plan" else step.changes:
-                found.setdefault((step.id, change), []).extend(names)
+                found.setdefault((step.id, change_text(change, step)), []).extend(names)
     if not found:
         return []
-    rows = [
-        [cell(step, 60), cell(change_text(change)), listed(names, NAMES)] for (step, change), names in found.items()
-    ]
+    rows = [[cell(step, 60), cell(change), listed(names, NAMES)] for (step, change), names in found.items()]
     if not page.add("#### ~ Would change" if report.command == "plan" else "#### Changed"):
         return [counted(len(rows), "change")]
     missed = page.add_rows(["step", "change", "nodes"], rows, TABLE_SHARE // 2)

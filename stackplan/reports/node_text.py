@@ -205,7 +205,7 @@ def _written(step: StepReport, width: int, paint: Paint) -> list[str]:
         return _stop(step, width, paint)
     if step.outcome in PLANNED:
         return _planned(step, width, paint)
-    lines = change_lines(step.changes) if len(step.changes) > 1 or step.message else []
+    lines = change_lines(step.changes, step) if len(step.changes) > 1 or step.message else []
     for diagnosis in step.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis, width, paint)]
     return lines
@@ -262,7 +262,7 @@ def _stop(step: StepReport, width: int, paint: Paint) -> list[str]:
             said = output_lines(step.action, 3, width, paint)
             lines += ["", *said] if said else []
     if step.changes:
-        lines += ["", f"{INDENT}changed before it stopped:", *change_lines(step.changes)]
+        lines += ["", f"{INDENT}changed before it stopped:", *change_lines(step.changes, step)]
     lines += conditions_in_detail((it for it in _unmet(step.conditions) if it.phase in phases), width, paint)
     if step.broke is not None:
         lines += ["", f"{INDENT}of step {safe(step.broke.step)}:"]
@@ -274,7 +274,7 @@ def _planned(step: StepReport, width: int, paint: Paint) -> list[str]:
     """Return what would run, what it would change, and how the conditions stand and will stand."""
     lines = command_lines(step.action, width, paint)
     if step.predicted and not tells_changes(step):
-        lines += change_lines(step.predicted)
+        lines += change_lines(step.predicted, step)
     lines += detail_lines(step.details, width, paint)
     lines += _outlooks(step, width, paint)
     if step.broke is not None:

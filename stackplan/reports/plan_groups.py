@@ -57,7 +57,7 @@ def _step_differing(step: StepReport, other: StepReport | None) -> Iterator[str]
     if other is None or (step.outcome, step.reason) != (other.outcome, other.reason):
         yield f"{step_word(step)} {step_sentence(step)}".rstrip()
     here, there = step.predicted or (), (other.predicted if other is not None else None) or ()
-    yield from (change_text(it) for it in here if it not in there)
+    yield from (change_text(it, step) for it in here if it not in there)
     if here:
         names = {(it.kind, it.name) for it in here}
         yield from (f"{safe(it.name, 200)} not changed" for it in there if (it.kind, it.name) not in names)

@@ -122,9 +122,9 @@ def _sentence(step: StepReport) -> str:
         case StepOutcome.SATISFIED | StepOutcome.HELD:
             text = _conditions_in_brief(step)
         case StepOutcome.CHANGED:
-            text = _changes_in_brief(step.changes)
+            text = _changes_in_brief(step.changes, step)
         case StepOutcome.WOULD_CHANGE | StepOutcome.WOULD_RUN if step.predicted:
-            text = _changes_in_brief(step.predicted)
+            text = _changes_in_brief(step.predicted, step)
         case StepOutcome.FAILED | StepOutcome.WOULD_FAIL:
             text = _failure_sentence(step)
         case StepOutcome.NOT_HELD:
@@ -142,10 +142,10 @@ def tells_changes(step: StepReport) -> bool:
     return planned and not step.message and len(step.predicted or ()) == 1
 
 
-def _changes_in_brief(changes: tuple[Change, ...]) -> str:
+def _changes_in_brief(changes: tuple[Change, ...], step: StepReport) -> str:
     if not changes:
         return "ran, and nothing that is looked at changed"
-    return change_text(changes[0]) if len(changes) == 1 else counted(len(changes), "change")
+    return change_text(changes[0], step) if len(changes) == 1 else counted(len(changes), "change")
 
 
 def _failure_sentence(step: StepReport) -> str:
@@ -215,13 +215,15 @@ def condition_text(condition: ConditionReport) -> str:
     return f"{safe(condition.name, 120)}: {text}" if condition.name else text
 
 
-def change_text(change: Change) -> str:
-    """Return a change as `torch 2.10.0+cu128 → 2.11.0+cu130`; the kind is named unless it is a package."""
+def change_text(change: Change, step: StepReport | None = None) -> str:
+    """Return a change, which is one of `step`, as `torch 2.10.0+cu128 → 2.11.0+cu130`; the kind is named unless it is a
+    package.
+    """
     kind = "" if change.kind == "package" else f"{safe(change.kind, 60)} "
-    return f"{kind}{safe(change.name, 200)} {change_ends(change)}"
+    return f"{kind}{safe(change.name, 200)} {change_ends(change, step)}"
 
 
-def change_ends(change: Change) -> str:
+def change_ends(change: Change, step: StepReport | None = None) -> str:
     """Return what becomes of the thing that changes, without its name: `2.10.0+cu128 → 2.11.0+cu130`."""
     if change.before is None and change.after is None:
         return "rewritten"
@@ -230,8 +232,16 @@ def change_ends(change: Change) -> str:
     if change.after is None:
         return f"{safe(change.before, VALUE)} removed"
     if change.before == change.after:
-        return f"{safe(change.after, VALUE)} (written again)"
+        return f"{safe(change.after, VALUE)} ({anew_word(change, step)})"
     return f"{safe(change.before, VALUE)} → {safe(change.after, VALUE)}"
+
+
+def anew_word(change: Change, step: StepReport | None) -> str:
+    """Return what was done to a thing that reads as before: a service is not written, it is restarted or reloaded."""
+    if change.kind != "service":
+        return "written again"
+    command = (step.action.command or "") if step is not None and step.action is not None else ""
+    return "reloaded" if f"systemctl reload {change.name}" in command.splitlines() else "restarted"
 
 
 _OK_WORDS = {"plan": "nothing to do", "verify": "everything holds", "rollback": "put back and proven"}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.event import (
     ConnectionDropped,
@@ -222,3 +223,14 @@ def test_what_is_not_known_is_never_called_not_held(unproven_report):
     assert "not everything is proven" in doubt
     assert "not held" not in doubt
     assert "✘ torch not held" in words(html.render(unproven_report))
+
+
+def test_the_page_says_of_a_service_that_it_was_restarted():
+    change = Change("service", "sglang", "active (running)", "active (running)")
+    action = ActionReport(kind="service", command="systemctl restart sglang")
+    done = StepReport(id="s", outcome=StepOutcome.CHANGED, action=action, changes=(change,))
+    node = NodeReport(node="n", outcome=NodeOutcome.OK, steps=(done,))
+    identity = PlaybookIdentity(name="b", path="b.yaml", sha256="0" * 64)
+    page = html.render(Report(command="apply", outcome=NodeOutcome.OK, playbook=identity, nodes=(node,)))
+    assert '<span class="soft">restarted</span>' in page
+    assert "written again" not in page

@@ -192,3 +192,39 @@ def test_preconditions_that_nobody_knows_of_are_not_said_not_to_hold():
 def test_what_was_put_back_is_marked_as_no_fault(outcome, message, mark):
     lines = node_text.render(("n",), NodeReport(node="n", outcome=outcome, message=message), 100, Paint(colour=False))
     assert f"  {mark} {message}" in lines
+
+
+def again(kind, command, outcome=StepOutcome.WOULD_CHANGE):
+    change = Change(kind, "sglang", "active (running)", "active (running)")
+    planned = outcome is StepOutcome.WOULD_CHANGE
+    action = ActionReport(kind=kind, command=command)
+    return StepReport(
+        id="s",
+        outcome=outcome,
+        action=action,
+        predicted=(change,) if planned else None,
+        changes=() if planned else (change,),
+    )
+
+
+@pytest.mark.parametrize("outcome", [StepOutcome.WOULD_CHANGE, StepOutcome.CHANGED])
+@pytest.mark.parametrize(
+    ("kind", "command", "word"),
+    [
+        ("service", "systemctl enable sglang\nsystemctl restart sglang", "restarted"),
+        ("service", "systemctl reload sglang", "reloaded"),
+        ("package", "uv pip install --reinstall sglang", "written again"),
+        ("file", None, "written again"),
+    ],
+)
+def test_what_reads_as_before_is_told_by_what_was_done_to_it(kind, command, word, outcome):
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.OK, steps=(again(kind, command, outcome),)))
+    assert f"sglang active (running) ({word})" in text
+
+
+def test_each_of_several_changes_has_its_own_word():
+    step = again("service", "systemctl reload sglang", StepOutcome.CHANGED)
+    package = Change("package", "torch", "2.11.0", "2.11.0")
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.OK, steps=(replace(step, changes=(*step.changes, package)),)))
+    assert "service sglang active (running) (reloaded)" in text
+    assert "torch 2.11.0 (written again)" in text
