@@ -73,8 +73,8 @@ def brought_by(failure: Failure, library: str, major: str) -> Edit:
     return Edit(f"Install the NVIDIA libraries of CUDA {major} with it.")
 
 
-def looked_for(failure: Failure, major: str, folder: str) -> Edit:
-    """Return the edit that has a library of the right CUDA found which lies in `folder`, where nobody looks."""
+def looked_for(failure: Failure, major: str, folder: str = "its folder") -> Edit:
+    """Return what has a library of the right CUDA found which lies in `folder`, where nobody looks."""
     torch, built = failure.installed("torch"), _cuda_of_torch(failure)
     if torch is not None and built is not None and built.partition(".")[0] != major:
         text = (

@@ -5,7 +5,7 @@ import re
 from stackplan.actions._already_stated import ahead_of, behind
 from stackplan.actions._failure import Failure, label
 from stackplan.actions._loader_remedies import Edit, brought_by, looked_for, pinned
-from stackplan.actions._lying_libraries import folders_with, within
+from stackplan.actions._lying_libraries import folders_with, wheels_with, within
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import Reason
 
@@ -41,16 +41,15 @@ def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
     needing = _seen(failure, _NEEDING)
     name = needing["name"] if needing is not None else _only_wanted(failure)
     what = f"{needing['name']} {needing['version']}" if needing is not None else name or "A package"
-    folders = folders_with(failure.facts, failure.wishes.venv, library)
-    if folders:
-        where = ", ".join(within(it, failure.facts, failure.wishes.venv) for it in folders)
-        fault = f": it lies in {where}, and nothing that loads it looks there."
-    else:
-        fault = ", and nothing brings it."
+    facts, venv = failure.facts, failure.wishes.venv
+    folders = folders_with(facts, venv, library)
+    where = [within(it, facts, venv) for it in folders] or [*wheels_with(facts, venv, library)]
+    lies = f": it lies in {', '.join(where)}, and nothing that loads it looks there."
+    fault = lies if where else ", and nothing brings it."
     summary = f"{what} needs {library}, a library of CUDA {major}{fault}"
     build = label(failure, name or "torch") or _cuda_wanted(failure)
     if build is not None and build.removeprefix("cu").startswith(major):
-        edit = looked_for(failure, major, folders[0]) if folders else brought_by(failure, library, major)
+        edit = looked_for(failure, major, *folders[:1]) if where else brought_by(failure, library, major)
     else:
         edit = pinned(failure, name, build, major)
     return edit.of(failure, "SP251", summary, name)

@@ -22,6 +22,20 @@ def folders_with(facts: Facts, venv: str, library: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def wheels_with(facts: Facts, venv: str, library: str) -> tuple[str, ...]:
+    """Return the distributions of the environment that hold `library`, with their versions."""
+    found = (
+        f"{row.get('name')} {row.get('version')}"
+        for query, answer in facts.of_kind("cuda_libraries")
+        if query.arguments.get("venv") == venv and query.user == facts.user and isinstance(answer, Known)
+        for row in _items(answer.value, "distributions")
+        if isinstance(row, Mapping)
+        for provided in _items(row, "provides")
+        if isinstance(provided, Mapping) and provided.get("library") == library
+    )
+    return tuple(dict.fromkeys(found))
+
+
 def within(folder: str, facts: Facts, venv: str) -> str:
     """Return a folder as people name it: from the environment's site-packages, where it lies there."""
     for query, answer in facts.of_kind(*_KINDS):

@@ -364,6 +364,18 @@ def test_a_copy_that_a_program_did_not_load_lies_there_too(diagnose):
     assert "sgl-kernel==VERSION+cu130 at 38:7" in diagnosis.remedy
 
 
+def test_a_library_whose_place_was_not_seen_lies_in_its_wheel(diagnose):
+    wheel = {"name": "nvidia-cuda-nvrtc", "version": "13.0.88", "provides": [{"library": "libnvrtc.so.13"}]}
+    told = {"site_packages": [SITE], "distributions": [wheel, {"name": "x", "version": "1", "provides": []}]}
+    answers = {Query("cuda_libraries", {"venv": "~/ml-env"}): told}
+    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), answers=answers, no_deps=True)
+    assert diagnosis.summary.endswith(": it lies in nvidia-cuda-nvrtc 13.0.88, and nothing that loads it looks there.")
+    assert diagnosis.remedy.startswith("Import torch before it, or add its folder to `LD_LIBRARY_PATH`")
+    elsewhere = {Query("cuda_libraries", {"venv": "~/other"}): told}
+    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), answers=elsewhere, no_deps=True)
+    assert diagnosis.summary.endswith("a library of CUDA 13, and nothing brings it.")
+
+
 @pytest.mark.parametrize(
     "place", ["/usr/local/cuda/lib64/libnvrtc.so.12", "/home/ops/other/site-packages/nvidia/lib/libnvrtc.so.12"]
 )
