@@ -99,7 +99,8 @@ class Service(ActionKind):
         before = told(facts[query])
         after = self._after(before)
         changes = differences(unit_state(before, self.name), unit_state(after, self.name))
-        if not changes and self.goal in (Goal.RESTARTED, Goal.RELOADED):
+        anew = self.goal in (Goal.RESTARTED, Goal.RELOADED) and all(it.before == it.after for it in changes)
+        if not changes and anew:
             ((kind, name), held), *_ = unit_state(before, self.name).items()
             changes = (Change(kind, name, held.text, held.text),)
         if not changes:
@@ -110,7 +111,7 @@ class Service(ActionKind):
             for it, answer in facts.of_kind("service")
             if it.arguments == query.arguments and isinstance(answer, Known)
         }
-        return Prediction(changes=changes, answers=answers)
+        return Prediction(changes=changes, answers=answers, anew=anew)
 
     def implied(self) -> tuple[Condition, ...]:
         values: dict[str, Value] = {"name": self.name}

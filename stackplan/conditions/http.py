@@ -70,6 +70,10 @@ class Http(ConditionKind):
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)
 
+    @property
+    def alive_only(self) -> bool:
+        return self.body is None and not self.json
+
     def evaluate(self, facts: Facts) -> Verdict:
         told = mapping(facts[self._query])
         if told is None:

@@ -46,6 +46,10 @@ class Port(ConditionKind):
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)
 
+    @property
+    def alive_only(self) -> bool:
+        return True
+
     def evaluate(self, facts: Facts) -> Verdict:
         told = mapping(facts[self._query])
         if told is None:

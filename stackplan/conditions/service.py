@@ -56,6 +56,10 @@ class Service(ConditionKind):
     def queries(self) -> tuple[Query, ...]:
         return (self._query,)
 
+    @property
+    def alive_only(self) -> bool:
+        return True
+
     def evaluate(self, facts: Facts) -> Verdict:
         told = mapping(facts[self._query])
         if told is None:

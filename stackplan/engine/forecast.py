@@ -308,9 +308,15 @@ class Turn:
         )
 
     def _too_weak(self) -> Diagnosis | None:
-        """Return the warning on a step whose action would change something although nothing is left for it to do."""
+        """Return the warning on a step whose action would change something although nothing is left for it to do.
+
+        Of an action that is done once more whenever it runs (a restart) that tells nothing, as long as a postcondition
+        looks at more than whether something is alive: whether it is due is for that one to say.
+        """
         prediction = self.outlook.predict(self.step)
         if isinstance(prediction, Unknown) or prediction.failures or not prediction.changes:
+            return None
+        if prediction.anew and not all(kind.alive_only for it in self.step.post for kind in it.kinds):
             return None
         return Diagnosis(
             summary="The postconditions hold already, and the action would still change "

@@ -60,6 +60,11 @@ class ConditionKind(ABC):
         """Return what of these facts may set nodes apart, by a name that is the same on every node ("driver")."""
         return {}
 
+    @property
+    def alive_only(self) -> bool:
+        """Whether all that it states is that something runs or answers: the same before a restart and after it."""
+        return False
+
     def concerns(self) -> tuple[Concern, ...]:
         """Return what of the node it rests on, for the audit of a plan: the environments that it asks about."""
         return environments(query.arguments for query in self.queries())
@@ -115,13 +120,15 @@ class Prediction:
     `answers` are those that the node would give afterwards to questions that were asked already, Unknown where that
     cannot be told; a question that is left out is answered as before. They stand under the queries as `Facts.answers`
     holds them, users included. `details` are lines for people (a unified diff), fit to be shown. `failures`, when there
-    are any, say why the action would not end well (a resolver's conflict): it then fails with reason `action`.
+    are any, say why the action would not end well (a resolver's conflict): it then fails with reason `action`. `anew`
+    True: it does once more what was done already (a restart); only conditions on other things tell when it is due.
     """
 
     changes: tuple[Change, ...]
     answers: Mapping[Query, Answer]
     details: tuple[str, ...] = ()
     failures: tuple[Diagnosis, ...] = ()
+    anew: bool = False
 
 
 class ActionKind(ABC):

@@ -102,6 +102,22 @@ def test_everybody_who_asks_is_foretold_the_same_and_stays_who_he_is(made, facts
     assert foretold.answers[theirs].value["user"] == "ops"
 
 
+@pytest.mark.parametrize(
+    ("values", "unit", "anew"),
+    [
+        ({"state": "restarted"}, UP, True),
+        ({"state": "reloaded"}, UP, True),
+        ({"state": "restarted"}, DOWN, False),
+        ({"state": "restarted", "enabled": False}, UP, False),
+        ({"state": "started"}, DOWN, False),
+    ],
+)
+def test_what_is_done_once_more_is_told_from_what_changes_something(made, facts, values, unit, anew):
+    foretold = made(**values).predict(facts({QUERY: unit}))
+    assert foretold.anew is anew
+    assert len(foretold.changes) == 1
+
+
 def test_what_is_not_known_is_not_foretold(made, facts):
     assert made(state="started").predict(facts({QUERY: Unknown("no systemd")})) == Unknown(
         "how the unit stands is not known"
