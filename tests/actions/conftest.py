@@ -1,10 +1,13 @@
 """What every test of an action needs: arguments with places, facts, evidence."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
+from stackplan.actions.python_packages import KIND as PYTHON_PACKAGES
 from stackplan.model.arguments import Arguments
+from stackplan.model.change import Change
 from stackplan.model.distribution import distributions_query
 from stackplan.model.facts import Facts, Known, Origin, Query
 from stackplan.model.job import Exited
@@ -12,6 +15,7 @@ from stackplan.model.kind import Evidence
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
 from stackplan.model.secret import Secret
+from stackplan.model.verdict import not_held
 
 PATH = "playbooks/p.yaml"
 
@@ -135,3 +139,36 @@ def evidence(environment_facts):
 @pytest.fixture
 def secret():
     return Secret("hunter2-hunter2")
+
+
+@pytest.fixture
+def said_of_kernel(arguments, evidence):
+    """Return what the kind says where a condition observed this after the kernel was installed."""
+
+    def build(
+        observed,
+        *,
+        text="import sgl_kernel",
+        expected="it imports",
+        reason=Reason.POSTCONDITION,
+        playbook=None,
+        answers=None,
+        **values,
+    ):
+        given = {"packages": ["sgl-kernel"], "index_url": "https://download.pytorch.org/whl/cu130", **values}
+        read = arguments(venv="~/ml-env", **given)
+        torch = ("torch", "2.11.0+cu130")
+        told = evidence(
+            read,
+            [torch],
+            [torch, ("sgl-kernel", "0.3.21")],
+            reason=reason,
+            changes=(Change("package", "sgl-kernel", None, "0.3.21"),),
+            unmet=(not_held(text, expected=expected, observed=observed),),
+            playbook=playbook,
+        )
+        more = {query: Known(value) for query, value in (answers or {}).items()}
+        after = replace(told.after, answers={**told.after.answers, **more})
+        return PYTHON_PACKAGES.read(read).diagnose(replace(told, after=after))
+
+    return build

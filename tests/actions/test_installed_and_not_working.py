@@ -1,19 +1,14 @@
 """What is said of packages that were installed as asked and do not load, run or fit: from what conditions observed."""
 
-from dataclasses import replace
-
 import pytest
 
 from stackplan.actions.python_packages import KIND
 from stackplan.model.change import Change
-from stackplan.model.facts import Known, Query
 from stackplan.model.outcome import Reason
 from stackplan.model.verdict import not_held
-from tests.engine.world import combined, condition, playbook, step
 
 INDEX = "https://download.pytorch.org/whl/cu130"
 TORCH = ("torch", "2.11.0+cu130")
-KERNEL = ("sgl-kernel", "0.3.21")
 NVRTC = "ImportError: libnvrtc.so.12: cannot open shared object file: No such file or directory"
 COHERENT = (
     "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 (found nowhere) in sgl_kernel/sm90/common_ops.abi3.so; "
@@ -41,41 +36,9 @@ SEEN = [
 ]
 
 
-@pytest.fixture
-def diagnose(arguments, evidence):
-    """Return what the kind says where a condition observed this after the kernel was installed."""
-
-    def build(
-        observed,
-        *,
-        text="import sgl_kernel",
-        expected="it imports",
-        reason=Reason.POSTCONDITION,
-        playbook=None,
-        answers=None,
-        **values,
-    ):
-        given = {"packages": ["sgl-kernel"], "index_url": INDEX, **values}
-        read = arguments(venv="~/ml-env", **given)
-        told = evidence(
-            read,
-            [TORCH],
-            [TORCH, KERNEL],
-            reason=reason,
-            changes=(Change("package", "sgl-kernel", None, "0.3.21"),),
-            unmet=(not_held(text, expected=expected, observed=observed),),
-            playbook=playbook,
-        )
-        more = {query: Known(value) for query, value in (answers or {}).items()}
-        after = replace(told.after, answers={**told.after.answers, **more})
-        return KIND.read(read).diagnose(replace(told, after=after))
-
-    return build
-
-
 @pytest.mark.parametrize(("observed", "code", "summary", "remedy"), SEEN)
-def test_what_is_said_of_it(diagnose, observed, code, summary, remedy):
-    (diagnosis,) = diagnose(observed)
+def test_what_is_said_of_it(said_of_kernel, observed, code, summary, remedy):
+    (diagnosis,) = said_of_kernel(observed)
     assert diagnosis.code == code
     assert summary in diagnosis.summary
     assert remedy in diagnosis.remedy
@@ -93,12 +56,12 @@ def test_what_is_said_of_it(diagnose, observed, code, summary, remedy):
         "ImportError: Could not load any common_ops library!",
     ],
 )
-def test_what_only_looks_like_it(diagnose, observed):
-    assert not {it.code for it in diagnose(observed)} & {code for _, code, _, _ in SEEN}
+def test_what_only_looks_like_it(said_of_kernel, observed):
+    assert not {it.code for it in said_of_kernel(observed)} & {code for _, code, _, _ in SEEN}
 
 
-def test_libraries_of_another_cuda_that_an_upgrade_left_behind(diagnose):
-    (diagnosis,) = diagnose(LEFT_OVER, text="CUDA 13.0 throughout ~/ml-env", expected="CUDA 13.0")
+def test_libraries_of_another_cuda_that_an_upgrade_left_behind(said_of_kernel):
+    (diagnosis,) = said_of_kernel(LEFT_OVER, text="CUDA 13.0 throughout ~/ml-env", expected="CUDA 13.0")
     assert diagnosis.code == "SP251"
     assert diagnosis.summary == (
         "sgl-kernel 0.3.21 needs libcublas.so.12, libcudart.so.12 of CUDA 12, which an import loads from "
@@ -107,22 +70,22 @@ def test_libraries_of_another_cuda_that_an_upgrade_left_behind(diagnose):
     assert "sgl-kernel==VERSION+cu130 at 38:7" in diagnosis.remedy
 
 
-def test_libraries_of_the_cuda_that_is_wanted_are_where_they_belong(diagnose):
-    found = diagnose(LEFT_OVER, text="CUDA 12.8 throughout ~/ml-env", expected="CUDA 12.8")
+def test_libraries_of_the_cuda_that_is_wanted_are_where_they_belong(said_of_kernel):
+    found = said_of_kernel(LEFT_OVER, text="CUDA 12.8 throughout ~/ml-env", expected="CUDA 12.8")
     assert "SP251" not in {it.code for it in found}
 
 
-def test_nothing_is_said_of_what_was_observed_when_the_action_itself_failed(diagnose):
-    assert not {it.code for it in diagnose(NVRTC, reason=Reason.ACTION)} & {"SP251"}
+def test_nothing_is_said_of_what_was_observed_when_the_action_itself_failed(said_of_kernel):
+    assert not {it.code for it in said_of_kernel(NVRTC, reason=Reason.ACTION)} & {"SP251"}
 
 
-def test_the_right_cuda_without_its_libraries_is_not_told_to_change_its_build(diagnose):
-    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), no_deps=True)
+def test_the_right_cuda_without_its_libraries_is_not_told_to_change_its_build(said_of_kernel):
+    (diagnosis,) = said_of_kernel(NVRTC.replace("12", "13"), no_deps=True)
     assert (diagnosis.code, diagnosis.remedy) == ("SP251", "Remove `no_deps` at 40:7.")
 
 
-def test_stale_kernels(diagnose):
-    stale = diagnose("312 entries (1.1 GiB): older than torch 2.11.0+cu130", text="no stale kernels of triton")
+def test_stale_kernels(said_of_kernel):
+    stale = said_of_kernel("312 entries (1.1 GiB): older than torch 2.11.0+cu130", text="no stale kernels of triton")
     assert [(it.code, "clear_caches: {venv: ~/ml-env}" in it.remedy) for it in stale] == [("SP257", True)]
 
 
@@ -249,208 +212,3 @@ def test_a_package_beside_its_successor_is_named_and_not_torch(arguments, eviden
 def test_libraries_side_by_side_that_share_no_file_are_no_fault(beside):
     assert beside({}) == []
     assert beside(SHARED, reason=Reason.ACTION) == []
-
-
-def stated(*preconditions, earlier=(), own=(), later=()):
-    """Return a playbook whose step `torch` is the one that failed."""
-    steps = (step("before", post=earlier), step("torch", pre=own), *later)
-    return playbook(*steps, preconditions=preconditions)
-
-
-@pytest.mark.parametrize(
-    ("values", "remedy"),
-    [
-        (
-            {"packages": ["sgl-kernel==0.3.21+cu130"]},
-            "`sgl-kernel==0.3.21+cu130` at 38:7 leaves the installer no other",
-        ),
-        ({"packages": ["sgl_kernel==0.3.21+CU130.torch2.9"]}, "`sgl_kernel==0.3.21+CU130.torch2.9` at 38:7 leaves the"),
-        (
-            {"packages": ["sgl-kernel @ https://e.example/k.whl"]},
-            "`sgl-kernel @ https://e.example/k.whl` at 38:7 leaves",
-        ),
-        (
-            {"packages": ["sgl-kernel"], "constraints": ["torch==2.11.0+cu130", "sgl-kernel==0.3.21+cu130"]},
-            "`sgl-kernel==0.3.21+cu130` at 40:7 leaves the installer no other",
-        ),
-        ({"packages": ["sgl-kernel==0.3.21+cu128"]}, "Pin the build for this environment's CUDA sgl-kernel==VERSION+"),
-        ({"packages": ["sgl-kernel==0.3.21+cu1300"]}, "Pin the build for this environment's CUDA sgl-kernel==VERSION+"),
-        (
-            {"packages": ["sgl-kernel==0.3.21"]},
-            "Pin the build for this environment's CUDA sgl-kernel==VERSION+cu130 at",
-        ),
-        (
-            {"packages": ["sgl-kernel"], "constraints": ["sgl-kernel==0.3.21"]},
-            "Pin the build for this environment's CUDA sgl-kernel==VERSION+cu130 at 38:7",
-        ),
-    ],
-)
-def test_a_build_that_is_pinned_is_not_to_be_pinned(diagnose, values, remedy):
-    for observed in (NVRTC, COHERENT):
-        (diagnosis,) = diagnose(observed, **values)
-        assert diagnosis.remedy.startswith(remedy)
-        assert diagnosis.remedy_at is not None
-
-
-def test_of_several_pinned_builds_none_is_to_be_pinned(diagnose):
-    both = ["sgl-kernel==0.3.21+cu130", "flash-attn==2.8.3+cu130"]
-    (diagnosis,) = diagnose(NVRTC, packages=both)
-    assert (diagnosis.code, diagnosis.remedy, diagnosis.remedy_at) == ("SP251", None, None)
-    (diagnosis,) = diagnose(NVRTC, packages=[both[0], "flash-attn==2.8.3"])
-    assert diagnosis.remedy.startswith("Pin the build for this environment's CUDA at 38:7")
-
-
-def test_requirements_are_pinned_where_they_stand(diagnose):
-    lines = ["sgl-kernel==0.3.21", "./local.whl"]
-    (diagnosis,) = diagnose(COHERENT, packages=None, requirements=lines)
-    assert "sgl-kernel==VERSION+cu130 at 40:7" in diagnosis.remedy
-    (diagnosis,) = diagnose(COHERENT, packages=["torch"], requirements=lines)
-    assert "sgl-kernel==VERSION+cu130 at 40:7" in diagnosis.remedy
-    (diagnosis,) = diagnose(COHERENT, packages=None, requirements=["sgl-kernel==0.3.21+cu130"])
-    assert diagnosis.remedy.startswith("`sgl-kernel==0.3.21+cu130` at 40:7 leaves the installer no other build")
-
-
-def test_a_library_wheel_that_is_named_is_not_to_be_named(diagnose):
-    observed = NVRTC.replace("12", "13")
-    (diagnosis,) = diagnose(observed)
-    assert diagnosis.remedy == "Install the NVIDIA libraries of CUDA 13 with it."
-    (diagnosis,) = diagnose(observed, packages=["sgl-kernel", "nvidia-cuda-nvrtc-cu12"])
-    assert diagnosis.remedy == "Install the NVIDIA libraries of CUDA 13 with it."
-    for name in ("nvidia-cuda-nvrtc>=13", "nvidia-cuda-nvrtc-cu13"):
-        (diagnosis,) = diagnose(observed, packages=["sgl-kernel", name])
-        assert (diagnosis.code, diagnosis.remedy, diagnosis.remedy_at) == ("SP251", None, None)
-
-
-SITE = "/home/ops/ml-env/lib/python3.11/site-packages"
-
-
-def lying(library, place, *, others=()):
-    """Return what `cuda_libraries` and `library` tell of a library that a kernel would have from `place`."""
-    row = {"name": "sgl-kernel", "version": "0.3.21", "needs": [{"library": library, "found": [place]}]}
-    about = {"venv": "~/ml-env"}
-    return {
-        Query("cuda_libraries", about): {"site_packages": [SITE], "distributions": [row]},
-        Query("library", {**about, "name": library}): {"site_packages": [SITE], "others": list(others)},
-    }
-
-
-def test_a_library_that_lies_there_is_not_told_to_be_missing(diagnose):
-    place = f"{SITE}/nvidia/cu13/lib/libnvrtc.so.13"
-    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), answers=lying("libnvrtc.so.13", place), no_deps=True)
-    assert diagnosis.summary == (
-        "sgl-kernel needs libnvrtc.so.13, a library of CUDA 13: it lies in nvidia/cu13/lib, and nothing that loads "
-        "it looks there."
-    )
-    remedy = f"Import torch before it, or add {SITE}/nvidia/cu13/lib to `LD_LIBRARY_PATH` where it is loaded."
-    assert (diagnosis.remedy, diagnosis.remedy_at) == (remedy, None)
-
-
-def test_a_library_that_lies_there_beside_a_torch_for_another_cuda(diagnose):
-    place = f"{SITE}/nvidia/cu13/lib/libnvrtc.so.13"
-    torch = {Query("torch", {"venv": "~/ml-env"}): {"installed": True, "cuda": "12.8"}}
-    answers = lying("libnvrtc.so.13", place) | torch
-    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), answers=answers, no_deps=True)
-    assert diagnosis.remedy.startswith(f"Install torch for CUDA 13 before it: torch {TORCH[1]} is built for CUDA 12.8")
-
-
-def test_a_copy_that_a_program_did_not_load_lies_there_too(diagnose):
-    place = f"{SITE}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
-    answers = lying("libcudart.so.12", f"{SITE}/x/libcudart.so.12")
-    answers |= {
-        Query("library", {"venv": "~/ml-env", "name": "libnvrtc.so.12"}): {"site_packages": [SITE], "others": [place]}
-    }
-    (diagnosis,) = diagnose(NVRTC, answers=answers)
-    assert "a library of CUDA 12: it lies in nvidia/cuda_nvrtc/lib, and nothing that loads" in diagnosis.summary
-    assert "sgl-kernel==VERSION+cu130 at 38:7" in diagnosis.remedy
-
-
-def test_a_library_whose_place_was_not_seen_lies_in_its_wheel(diagnose):
-    wheel = {"name": "nvidia-cuda-nvrtc", "version": "13.0.88", "provides": [{"library": "libnvrtc.so.13"}]}
-    told = {"site_packages": [SITE], "distributions": [wheel, {"name": "x", "version": "1", "provides": []}]}
-    answers = {Query("cuda_libraries", {"venv": "~/ml-env"}): told}
-    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), answers=answers, no_deps=True)
-    assert diagnosis.summary.endswith(": it lies in nvidia-cuda-nvrtc 13.0.88, and nothing that loads it looks there.")
-    assert diagnosis.remedy.startswith("Import torch before it, or add its folder to `LD_LIBRARY_PATH`")
-    elsewhere = {Query("cuda_libraries", {"venv": "~/other"}): told}
-    (diagnosis,) = diagnose(NVRTC.replace("12", "13"), answers=elsewhere, no_deps=True)
-    assert diagnosis.summary.endswith("a library of CUDA 13, and nothing brings it.")
-
-
-@pytest.mark.parametrize(
-    "place", ["/usr/local/cuda/lib64/libnvrtc.so.12", "/home/ops/other/site-packages/nvidia/lib/libnvrtc.so.12"]
-)
-def test_a_library_outside_of_the_environment_does_not_lie_there(diagnose, place):
-    (diagnosis,) = diagnose(NVRTC, answers=lying("libnvrtc.so.12", place, others=[place]))
-    assert diagnosis.summary == "sgl-kernel needs libnvrtc.so.12, a library of CUDA 12, and nothing brings it."
-
-
-def test_an_architecture_that_is_stated_is_not_to_be_stated(diagnose):
-    arch = condition("torch", venv="~/ml-env", arch="sm_120")
-    version = condition("torch", venv="~/ml-env", version="==2.11.0")
-    (diagnosis,) = diagnose(NO_IMAGE, playbook=stated(earlier=[arch]))
-    assert diagnosis.remedy == "Choose a build with code for sm_120 at 38:7."
-    for book in (stated(earlier=[version]), stated(combined("not", arch)), None):
-        (diagnosis,) = diagnose(NO_IMAGE, playbook=book)
-        assert "`torch: {arch: …}` states it beforehand" in diagnosis.remedy
-
-
-COHERENCE = condition("driver_coherent")
-MANAGER = condition("service", name="nvidia-fabricmanager", active=True)
-OTHER = condition("service", name="nvidia-persistenced", active=True)
-BY_HAND = "Look at `systemctl status nvidia-fabricmanager` on the node: the playbook states already that it runs."
-
-
-@pytest.mark.parametrize(
-    ("book", "remedy"),
-    [
-        (
-            stated(OTHER),
-            "State `driver_coherent: {}` and `service: {name: nvidia-fabricmanager, active: true}` as preconditions.",
-        ),
-        (stated(MANAGER), "State `driver_coherent: {}` as a precondition."),
-        (
-            stated(own=[COHERENCE]),
-            "State `service: {name: nvidia-fabricmanager, active: true}` as a precondition.",
-        ),
-        (stated(COHERENCE, earlier=[MANAGER]), BY_HAND),
-        (stated(combined("all", COHERENCE, MANAGER)), BY_HAND),
-        (
-            stated(COHERENCE, later=[step("after", post=[MANAGER])]),
-            "State `service: {name: nvidia-fabricmanager, active",
-        ),
-    ],
-)
-def test_preconditions_that_are_stated_are_not_to_be_stated(diagnose, book, remedy):
-    (diagnosis,) = diagnose("RuntimeError: Error 802: system not yet initialized", playbook=book)
-    assert (diagnosis.code, diagnosis.remedy[: len(remedy)]) == ("SP254", remedy)
-
-
-@pytest.mark.parametrize(
-    ("book", "remedy"),
-    [
-        (
-            stated(),
-            'State `driver_coherent: {cuda: "13.0"}` as a precondition, which stops before anything is changed; ',
-        ),
-        (stated(COHERENCE), 'Add `cuda: "13.0"` to `driver_coherent` at 1:9, which stops before anything is changed; '),
-        (stated(condition("driver_coherent", cuda="13.0")), "Upgrade the driver, or pin a build of an older CUDA."),
-    ],
-)
-def test_a_driver_that_is_stated_is_not_to_be_stated(diagnose, book, remedy):
-    (diagnosis,) = diagnose(OLD_DRIVER, playbook=book)
-    assert (diagnosis.code, diagnosis.remedy[: len(remedy)]) == ("SP255", remedy)
-    assert diagnosis.remedy.lower().endswith("upgrade the driver, or pin a build of an older cuda.")
-
-
-def test_a_step_that_clears_caches_is_not_to_be_added(diagnose):
-    def remedy(*later):
-        observed = "312 entries (1.1 GiB): older than torch 2.11.0+cu130"
-        (diagnosis,) = diagnose(observed, text="no stale kernels of triton", playbook=stated(later=later))
-        return diagnosis.remedy
-
-    clearing = step("caches", action="clear_caches", venv="~/ml-env")
-    told = "State `no_stale_caches` in step `caches` and not before it: that is the step that clears them."
-    assert remedy(step("other"), clearing) == told
-    assert remedy(step("other")).startswith("Add a step with `clear_caches: {venv: ~/ml-env}` behind this one")
-    elsewhere = step("caches", action="clear_caches", venv="~/other")
-    assert remedy(elsewhere).startswith("Add a step with `clear_caches: {venv: ~/ml-env}` behind this one")
