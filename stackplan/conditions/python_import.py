@@ -59,13 +59,23 @@ class PythonImport(ConditionKind):
         return not_held(
             f"import {', '.join(failed)}",
             expected="no exception",
-            observed="; ".join(line if len(failed) == 1 else f"{name}: {line}" for name, line in failed.items()),
+            observed=_together(failed),
             evidence=where,
         )
 
     @property
     def _query(self) -> Query:
         return self.environment.query("imports", modules=self.modules)
+
+
+def _together(failed: Mapping[str, str]) -> str:
+    """Return why modules do not import, each reason once: what is missing in one package keeps others from loading."""
+    names: dict[str, list[str]] = {}
+    for name, line in failed.items():
+        names.setdefault(line, []).append(name)
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{', '.join(having)}: {line}" for line, having in names.items())
 
 
 def _lines(told: Mapping[str, Plain]) -> dict[str, str | None]:

@@ -61,6 +61,8 @@ HELD = 3
 """Postconditions that hold all along are named up to so many; of more a count is told."""
 WOULD_BE = "no step would be reached; below is what the steps would do if these preconditions held"
 AGAIN = "for the same reason"
+LONG = 60
+"""Characters from which on an observation is not told again: a shorter one may be alike by chance."""
 
 
 def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -> list[str]:
@@ -134,6 +136,7 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
     column = max((min(24, cell_len(safe(step.id, 60))) for step in reached), default=0)
     words = max((cell_len(step_word(step)) for step in reached), default=0)
     shared = _shared_faults(steps)
+    seen = _Seen()
     lines: list[str] = []
     for outcome, run in groupby(steps, key=lambda step: step.outcome):
         if outcome is StepOutcome.NOT_REACHED:
@@ -142,7 +145,7 @@ def _steps(steps: tuple[StepReport, ...], width: int, paint: Paint) -> list[str]
         for step, others in _taken_back_together(run):
             lines += _row(step, column, words, width, paint)
             verified = step.outcome is StepOutcome.NOT_HELD
-            details = _not_held(step, shared, width, paint) if verified else _details(step, width, paint)
+            details = _not_held(step, shared, seen, width, paint) if verified else _details(step, width, paint)
             # A block of details stands between blank lines; single lines follow their step closely.
             lines += details
             if details and "" in details:
@@ -224,7 +227,25 @@ def _fault(condition: ConditionReport) -> object:
     return condition.kind, condition.text, condition.status, condition.expected, condition.observed, condition.why
 
 
-def _not_held(step: StepReport, shared: dict[object, list[str]], width: int, paint: Paint) -> list[str]:
+class _Seen:
+    """What was observed, and under which step it was told first, in the words of that step's conditions."""
+
+    def __init__(self) -> None:
+        self._told: list[tuple[str, str]] = []
+
+    def shortened(self, step: str, condition: ConditionReport) -> ConditionReport:
+        """Return the condition of a step; of a long observation that was told before only where that was."""
+        observed = condition.observed
+        if observed is None or len(observed) < LONG:
+            return condition
+        for text, where in self._told:
+            if observed in text:
+                return replace(condition, observed="as told above" if where == step else f"as told under {where}")
+        self._told.append((observed, step))
+        return condition
+
+
+def _not_held(step: StepReport, shared: dict[object, list[str]], seen: _Seen, width: int, paint: Paint) -> list[str]:
     """Return what of a step does not hold: in full where it is told first, with the other steps that it is true of."""
     lines: list[str] = []
     own: list[ConditionReport] = []
@@ -239,7 +260,7 @@ def _not_held(step: StepReport, shared: dict[object, list[str]], width: int, pai
         which = f": {'; '.join(texts)}" if own or len(above) > 1 else ""
         lines += hanging(INDENT, f"as told under {first}{which}", width)
     for condition in own[:CONDITIONS]:
-        lines += ["", *in_detail(condition, width, paint)]
+        lines += ["", *in_detail(seen.shortened(safe(step.id, 60), condition), width, paint)]
         if others := shared[_fault(condition)][1:]:
             lines += hanging(f"{INDENT}  also in   ", ", ".join(others), width)
     if len(own) > CONDITIONS:

@@ -228,3 +228,38 @@ def test_each_of_several_changes_has_its_own_word():
     text = shown(NodeReport(node="n", outcome=NodeOutcome.OK, steps=(replace(step, changes=(*step.changes, package)),)))
     assert "service sglang active (running) (reloaded)" in text
     assert "torch 2.11.0 (written again)" in text
+
+
+CIRCULAR = (
+    "ImportError: cannot import name 'version' from partially initialized module 'torch' (most likely due to a "
+    "circular import) (/home/ops/ml-env/lib/python3.12/site-packages/torch/__init__.py)"
+)
+
+
+def not_held(id_, *conditions):
+    return StepReport(id=id_, outcome=StepOutcome.NOT_HELD, reason=Reason.POSTCONDITION, conditions=conditions)
+
+
+def importing(modules, observed=CIRCULAR):
+    return replace(CONDITION, kind="python_import", text=f"import {modules}", observed=observed)
+
+
+def test_what_was_observed_under_one_step_is_not_written_out_under_the_next():
+    launch = replace(CONDITION, kind="kernel_launch", text="kernels run", observed=CIRCULAR)
+    torch = importing("torch, apex", f"torch: {CIRCULAR}; apex: ModuleNotFoundError: No module named 'apex'")
+    steps = (not_held("torch", torch, launch), not_held("sgl-kernel", importing("sgl_kernel")))
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=steps), width=400)
+    assert text.count(CIRCULAR) == 1
+    assert text.count("observed  as told above") == 1
+    assert text.count("observed  as told under torch") == 1
+    assert "import sgl_kernel" in text
+
+
+def test_short_observations_and_different_ones_are_written_out():
+    steps = (not_held("a", importing("a", "no")), not_held("b", importing("b", "no")))
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=steps), width=400)
+    assert text.count("observed  no") == 2
+    other = CIRCULAR.replace("torch", "numpy")
+    steps = (not_held("a", importing("a")), not_held("b", importing("b", other)))
+    text = shown(NodeReport(node="n", outcome=NodeOutcome.FAILED, steps=steps), width=400)
+    assert (text.count(CIRCULAR), text.count(other)) == (1, 1)
