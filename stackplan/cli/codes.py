@@ -213,7 +213,8 @@ CODES: dict[str, Code] = {
         "the service was started and is not up",
         "systemctl exits 0 as soon as the program runs, also when that dies of its configuration a moment later. "
         "stackplan reads the unit's own state, and goes on reading it for three seconds. The last lines of the "
-        "unit's journal are shown; `journalctl -u UNIT` on the node has all of them.",
+        "unit's journal are shown, and above them the line that tells most, where that stands further up; `journalctl "
+        "-u UNIT` on the node has all of them.",
     ),
     "SP243": Code(
         "systemd starts the service no more",
