@@ -96,7 +96,7 @@ def command(
             say("Nothing of this can be put back; nothing was done.")
             return NOT_PROVEN
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise Invalid([_nobody_to_ask(run)])
+            raise Invalid([_nobody_to_ask()])
         if not click.confirm(f"Put this back on {counted(len(undos), 'node')}?", default=False, err=True):
             say("Nothing was done.")
             return INTERRUPTED
@@ -126,11 +126,12 @@ def _worth_asking(found: Mapping[str, TakenBack | ConnectionFailure]) -> bool:
     )
 
 
-def _nobody_to_ask(run: str) -> Diagnosis:
+def _nobody_to_ask() -> Diagnosis:
     return Diagnosis(
         summary="there is no terminal to ask on whether this should be put back",
         observed="nothing was done; what would be put back stands above",
-        remedy=f"`stackplan rollback {run} --yes` does it",
+        # Not the command written out: without its `--limit` it would put back other nodes, too.
+        remedy="the same command with `--yes` does it",
     )
 
 

@@ -277,15 +277,26 @@ def test_what_was_edited_by_hand_since_is_named_and_kept(stackplan, applied, hom
     assert not list(home.glob(".current.stackplan-*"))
 
 
-def test_without_a_terminal_it_is_shown_what_would_be_put_back(stackplan, applied, home):
+@pytest.mark.parametrize("words", [("last",), ("last", "--limit", "localhost"), ("last", "--format", "json")])
+def test_without_a_terminal_it_is_shown_what_would_be_put_back(stackplan, applied, home, words):
     (home / "settings.ini").write_text("old")
-    run = applied()["run"]
-    done = stackplan("rollback", run)
+    applied()
+    done = stackplan("rollback", *words)
     assert done.returncode == 2
-    said = in_a_line(done.stderr)
+    said = in_a_line(done.stderr + done.stdout)
+    assert "the same command with `--yes` does it" in said
     assert f"↩ {home / 'settings.ini'} (settings)" in said
     assert said.index("↩") < said.index("no terminal to ask on")
     assert (home / "settings.ini").read_text() == "new"
+
+
+def test_without_a_terminal_and_with_nothing_to_put_back_nobody_is_sent_for_a_flag(stackplan, applied):
+    """What a script did is not taken back, asked or not."""
+    applied(PLAYBOOK[: PLAYBOOK.index("  - id: settings")] + PLAYBOOK[PLAYBOOK.index("  - id: script") :])
+    done = stackplan("rollback", "last")
+    assert done.returncode == 3
+    assert "Nothing of this can be put back; nothing was done." in done.stderr
+    assert "--yes" not in done.stderr
 
 
 def test_later_runs_that_are_taken_back_with_it_are_named_and_listed(stackplan, applied, home):
