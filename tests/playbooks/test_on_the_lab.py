@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,15 @@ def conditions(node, step):
     return {it["kind"]: it for it in found["conditions"]}
 
 
+def put_old_torch_back(lab, node):
+    """Do what somebody does by hand who does not know of the playbook."""
+    sandbox = lab.sandboxes[node]
+    environment = {**sandbox.environment, "UV_NO_CONFIG": "1", "UV_CACHE_DIR": str(lab.folder / "uv-cache")}
+    words = ("--index-url", f"{lab.index.url}/whl/cu128/", "torch==2.9.1+cu128")
+    uv = [sandbox.programs / "uv", "pip", "install", "--python", sandbox.home / "ml-env" / "bin" / "python"]
+    subprocess.run([*uv, *words], env=environment, check=True, capture_output=True)
+
+
 @pytest.mark.timeout(600)
 def test_hopper_to_cuda_13_and_back_again(call, lab):
     there = call("apply", "cuda13-hopper", "gpu-01", *SERVING, check=0)
@@ -71,6 +81,18 @@ def test_hopper_to_cuda_13_and_back_again(call, lab):
     }
     again = call("apply", "cuda13-hopper", "gpu-01", *SERVING, check=0)
     assert set(outcomes(again).values()) == {"satisfied", "skipped"}
+
+    put_old_torch_back(lab, "gpu-01")
+    remedy = "cuda13-hopper.yaml` brings ~/ml-env back: step `torch` wants torch==2.11.0, and 2.9.1+cu128 is there."
+    found = call("verify", "cuda13-hopper", "gpu-01", *SERVING, check=3)
+    told = [(step["id"], it) for step in found["steps"] for it in step["diagnoses"]]
+    assert [step for step, _ in told] == ["torch", "sgl-kernel", "flashinfer-jit-cache"]
+    for _, it in told:
+        assert it["code"] == "SP251"
+        assert it["remedy"].startswith("`stackplan apply ")
+        assert it["remedy"].endswith(remedy)
+    mended = call("apply", "cuda13-hopper", "gpu-01", "--step", "torch", check=0)
+    assert changes(mended, "torch") == {"torch": ("2.9.1+cu128", "2.11.0+cu130")}
 
     # With nothing but the lab's inventory, as docs/playbooks.md says.
     back = call("apply", "rollback-cu128", "gpu-01", *SERVING, check=0)
