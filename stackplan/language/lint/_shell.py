@@ -24,6 +24,8 @@ __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwra
 
 _FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
 _GIVEN = re.compile(r"\$\{?[@*]")
+_TAKEN = re.compile(r"\$\([^()$]*\)")
+"""What stands in a word without `$@`: `echo "$(date) $*"` says what it is given."""
 _SEPARATOR = re.compile(r"[;&|\n(]")
 _OWN_VERB = re.compile(r"\b(?:echo|printf|logger|wall|install|uninstall|sync|add)\b")
 """What stands before `$@` where a function says what it is given, or installs it, and does not run it."""
@@ -77,7 +79,8 @@ def _block_of(it: Handed, command: Command, values: dict[str, str]) -> Block:
 
 def _runs_given(body: str) -> bool:
     """Return whether a function runs what it is given: of `"$@"` that is so, and not of `echo "$@"`."""
-    before = (_SEPARATOR.split(body[max(0, it.start() - 200) : it.start()])[-1] for it in _GIVEN.finditer(body))
+    told = _TAKEN.sub("", body) if "$(" in body else body
+    before = (_SEPARATOR.split(told[max(0, it.start() - 200) : it.start()])[-1] for it in _GIVEN.finditer(told))
     return any(not _OWN_VERB.search(it) for it in before)
 
 

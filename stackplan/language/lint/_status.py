@@ -119,7 +119,7 @@ def nothing(command: Command) -> bool:
 def passes_over(block: Block) -> bool:
     """Return whether what runs after a failure only says so, or ends with a success that says nothing."""
     found = list(surface_of(block))
-    if not found or any(_leaves(it) or mentions(it, "?") for it in found):
+    if not found or any(leaves(it) or mentions(it, "?") for it in found):
         return False
     return nothing(found[-1]) or all(says(it) or nothing(it) or shows(it) for it in found)
 
@@ -134,7 +134,8 @@ def shows(command: Command) -> bool:
     return command.program in _SHOWING and not command.has_flag("f", "--follow")
 
 
-def _leaves(command: Command) -> bool:
+def leaves(command: Command) -> bool:
+    """Return whether a command ends the script or the round, or tells of a failure by its own status."""
     if command.program in ("exit", "return"):
         return command.words[1:] != ("0",)
     return command.program in ("false", "break", "continue", "kill")

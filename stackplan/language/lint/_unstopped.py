@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import field
 from itertools import chain as joined
 
-from stackplan.language.lint._status import asks, mentions, nothing, shows, working
-from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, blocks, surface, surface_of, within
+from stackplan.language.lint._proving import proven_up_to
+from stackplan.language.lint._status import mentions, nothing, working
+from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, blocks, surface_of, within
 from stackplan.model.frozen import dataclass
 
 Lost = tuple[Command, str, str]
@@ -89,7 +90,7 @@ def _reported(found: Iterator[Command], summary: str) -> Iterator[Lost]:
 
 def _lost(block: Block, *, last: bool) -> Iterator[Command]:
     """Yield the commands whose failure does not become the status of a block; `last` where its end does count."""
-    checked = max((at for at, it in enumerate(block.chains) if _checks(it)), default=-1)
+    checked = proven_up_to(block, last=last)
     for at, chain in enumerate(block.chains):
         counts = last and at == len(block.chains) - 1
         following = block.chains[at + 1] if at + 1 < len(block.chains) else None
@@ -110,12 +111,6 @@ def _answered(following: Chain | None) -> bool:
         return False
     found = list(within(following.pipelines[0]))
     return any(mentions(it, "?") for it in found) or (len(found) == 1 and nothing(found[0]))
-
-
-def _checks(chain: Chain) -> bool:
-    """Return whether a chain asks how things are, so that what went wrong before shows there."""
-    found = [it for pipeline in chain.pipelines for part in pipeline.parts for it in surface(part) if it.words]
-    return bool(found) and all(asks(it) and not shows(it) for it in found[:1])
 
 
 def _functions(script: Block) -> Iterator[Group]:

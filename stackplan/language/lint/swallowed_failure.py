@@ -59,7 +59,7 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
             if not last:
                 yield from _ended_well(chain, block.chains[number + 1])
             if not passed:
-                yield from unstopped.in_chain(chain)
+                yield from (it for it in unstopped.in_chain(chain) if it[0].program not in answering)
             yield from (it for it in _in_parts(chain) if it[0].program not in answering)
 
 

@@ -32,6 +32,20 @@ LOST = [
     "kubectl -n gpu exec -it p -c main -- sh -c '/opt/a; /opt/b'",
     "nsenter -t 1 -m -u -- sh -c '/opt/a; /opt/b'",
     "su - ops -c '/opt/a; /opt/b'",
+    # What stands last, or in the middle, tells nothing of the work.
+    "ssh n2 'make; hostname'",
+    "ssh n2 'make; nvidia-smi -L'",
+    "ssh n2 'tar -xf /srv/a.tar -C /opt; ls /opt'",
+    "ssh n2 'make; df -h /srv | sort'",
+    "ssh n2 'make install; ldconfig'",
+    "ssh n2 'make; systemctl is-active x; echo done'",
+    "ssh n2 'make; docker images'",
+    "ssh n2 'make; test -x /opt/a && echo made; date'",
+    "ssh n2 'make; if test -x /opt/a; then echo made; fi'",
+    "bash -c 'make; wait'",
+    "bash -c 'make\necho done'",
+    "f() { make; uptime; }\nf || exit 1",
+    "f() { make; (( n++ )); }\nf || exit 1",
 ]
 HEARD = [
     f"{A_FUNCTION}f",
@@ -61,6 +75,19 @@ HEARD = [
     "docker exec x systemctl is-active y",
     "watch -n 5 '/opt/a; /opt/b'",
     "timeout 60 bash -c 'until test -e /srv/x; do sleep 1; done'",
+    "ssh n2 'make; ls /opt/a/bin/x'",
+    "ssh n2 'make; test -x /opt/a'",
+    "ssh n2 'make; df -h /srv | grep -q mapper'",
+    "ssh n2 'make; systemctl is-active x'",
+    "ssh n2 'modprobe nvidia; nvidia-smi -L'",
+    "ssh n2 '/opt/driver/install; nvidia-smi'",
+    "ssh n2 'make; test -x /opt/a || exit 1; date'",
+    "ssh n2 'make; if ! test -x /opt/a; then exit 1; fi; hostname'",
+    "ssh n2 'make; until test -x /opt/a; do sleep 1; done; hostname'",
+    "ssh n2 'make; [ -x /opt/a ] || { echo none >&2; exit 1; }; uptime'",
+    "ssh n2 'hostname; nvidia-smi -L; df -h; uptime'",
+    "f() { make; (( n > 3 )); }\nf || exit 1",
+    'log() { echo "$(date) $*"; }\nf() { log making; make; }\nf || exit 1',
 ]
 
 
