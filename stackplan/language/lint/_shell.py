@@ -370,8 +370,10 @@ class _Reader(Words):
         stdin: tuple[str, int | None] | None = None,
     ) -> Command:
         self.blanks()
+        wrappers: tuple[str, ...] = ()
         if words and words[0] in self.forwarding:
             # A function of the script that runs what it is given: `retry 3 COMMAND`.
+            wrappers = (words[0],)
             words = list(dropwhile(lambda it: it.startswith("-") or it.isdigit(), words[1:]))
         found = unwrapped(
             Command(
@@ -384,6 +386,7 @@ class _Reader(Words):
                 pipefail=self.pipefail,
                 errexit=self.errexit,
                 redirections=tuple(redirections or ()),
+                wrappers=wrappers,
                 user=self.user,
                 elsewhere=self.elsewhere,
                 remote=self.remote,

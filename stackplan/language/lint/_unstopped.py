@@ -10,7 +10,7 @@ from itertools import chain as joined
 
 from stackplan.language.lint._proving import proven_up_to
 from stackplan.language.lint._status import mentions, nothing, working
-from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, blocks, surface_of, within
+from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, blocks, surface, surface_of, within
 from stackplan.model.frozen import dataclass
 
 Lost = tuple[Command, str, str]
@@ -39,7 +39,9 @@ class Unstopped:
         if last.negated:
             yield from self._in_tested(last, f"! {_start(last)}")
         for part in joined.from_iterable(it.parts for it in chain.pipelines):
-            if isinstance(part, Group) and part.kind in _ASKING:
+            if isinstance(part, Command):
+                yield from self._given_to_function(part)
+            elif part.kind in _ASKING:
                 for tested in (it for role, test in part.blocks if role == "test" for it in test.chains):
                     for pipeline in tested.pipelines:
                         yield from self._in_tested(pipeline, f"{part.kind} {_start(pipeline)}")
@@ -51,7 +53,18 @@ class Unstopped:
                 for role, block in part.blocks if part.kind != "function" else ():
                     if role != "test":
                         yield from _reported(_lost(block, last=part.kind not in _ROUNDS), summary)
-        called = self._calls(Block((Chain((pipeline,), (), ""),)))
+        yield from self._in_called(self._calls(Block((Chain((pipeline,), (), ""),))), summary)
+
+    def _given_to_function(self, command: Command) -> Iterator[Lost]:
+        """Look at `retry build`, where `retry` asks for the status of what it is given, as `"$@" && return` does."""
+        if command.wrappers and command.program in self.functions and command.wrappers[0] in self.functions:
+            name = command.wrappers[0]
+            if any(_asks_given(block) for block in blocks(self.functions[name])):
+                told = f"{name} {command.program}"
+                summary = f"`set -e` is off within `{told}`: where this fails, what stands behind it runs"
+                yield from self._in_called([command.program], summary)
+
+    def _in_called(self, called: list[str], summary: str) -> Iterator[Lost]:
         while called:
             name = called.pop()
             if name not in self.looked:
@@ -111,6 +124,17 @@ def _answered(following: Chain | None) -> bool:
         return False
     found = list(within(following.pipelines[0]))
     return any(mentions(it, "?") for it in found) or (len(found) == 1 and nothing(found[0]))
+
+
+def _asks_given(block: Block) -> bool:
+    """Return whether the status of `"$@"` is asked for where a block has it run."""
+    for chain in block.chains:
+        for pipeline in chain.pipelines:
+            asked = pipeline.negated or pipeline is not chain.pipelines[-1]
+            for it in (command for part in pipeline.parts for command in surface(part)):
+                if it.program in ("$@", "$*") and (asked or it.tested):
+                    return True
+    return False
 
 
 def _functions(script: Block) -> Iterator[Group]:

@@ -3,6 +3,7 @@
 import pytest
 
 A_FUNCTION = "f() { /opt/a; /opt/b; }\n"
+RETRY = 'retry() { local n; for n in 1 2 3; do "$@" && return 0; sleep 5; done; return 1; }\n'
 LOST = [
     f"{A_FUNCTION}f || exit 1",
     f"{A_FUNCTION}f && touch /x",
@@ -32,6 +33,13 @@ LOST = [
     "kubectl -n gpu exec -it p -c main -- sh -c '/opt/a; /opt/b'",
     "nsenter -t 1 -m -u -- sh -c '/opt/a; /opt/b'",
     "su - ops -c '/opt/a; /opt/b'",
+    # What a function of the script is given to run.
+    f"{RETRY}{A_FUNCTION}retry f",
+    f"{A_FUNCTION}{RETRY}retry 3 f --quiet\ntouch /x",
+    f"{RETRY}f() {{ make; make install; echo built; }}\nretry f",
+    f"{RETRY}f() {{ /opt/a; /opt/b; }}\ng() {{ f; }}\nretry g",
+    f'again() {{ until timeout 60 "$@"; do sleep 5; done; }}\n{A_FUNCTION}again f',
+    f'quiet() {{ if ! "$@" > /dev/null; then exit 1; fi; }}\n{A_FUNCTION}quiet f',
     # What stands last, or in the middle, tells nothing of the work.
     "ssh n2 'make; hostname'",
     "ssh n2 'make; nvidia-smi -L'",
@@ -75,6 +83,12 @@ HEARD = [
     "docker exec x systemctl is-active y",
     "watch -n 5 '/opt/a; /opt/b'",
     "timeout 60 bash -c 'until test -e /srv/x; do sleep 1; done'",
+    f"{RETRY}f() {{ /opt/a && /opt/b; }}\nretry f",
+    f"{RETRY}f() {{ /opt/a || return 1; /opt/b || return 1; echo built; }}\nretry f",
+    f"{RETRY}f() {{ /opt/a; }}\nretry f",
+    f"{RETRY}f() {{ make; test -x /opt/a; }}\nretry f",
+    f"{RETRY}retry /opt/a",
+    f'timed() {{ local from=$SECONDS; "$@"; echo $((SECONDS - from)); }}\n{A_FUNCTION}timed f',
     "ssh n2 'make; ls /opt/a/bin/x'",
     "ssh n2 'make; test -x /opt/a'",
     "ssh n2 'make; df -h /srv | grep -q mapper'",
