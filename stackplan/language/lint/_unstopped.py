@@ -1,7 +1,8 @@
-"""Failures that `set -e` does not hear: within `f || …`, `if f`, `! f` and `{ …; } || …`, and in `sh -c 'a; b'`.
+"""Failures that `set -e` does not hear: in `f || …`, `if f`, `! f`, `{ …; } || …`, `x=$(a; b)`, and in `sh -c 'a; b'`.
 
 Bash switches errexit off for whatever stands where a status is asked for, through all functions that are called there;
-only the last command of it then counts. A shell that is started without -e has never had it on.
+only the last command of it then counts. In `$(…)` it is off unless `shopt -s inherit_errexit` says otherwise. A shell
+that is started without -e has never had it on.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ _ASKING = frozenset({"if", "while", "until"})
 _ROUNDS = frozenset({"for", "while", "until", "select"})
 _WATCHING = frozenset({"watch", "at", "batch", "find"})
 _SHORT = 30
+MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
+"""They end with 0, whatever the command ended with whose output they take."""
+_INHERITING = "inherit_errexit"
+_INHERIT = f"write `shopt -s {_INHERITING}` at the head of the script, or join the commands by `&&`"
 
 
 @dataclass
@@ -25,11 +30,13 @@ class Unstopped:
     """Finds what a script goes on after, though it fails; each function is looked at once."""
 
     functions: dict[str, Block]
+    inherits: bool = False
     looked: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, script: Block) -> "Unstopped":
-        return cls({name: block for it in _functions(script) for name in it.words[:1] for _, block in it.blocks})
+        functions = {name: block for it in _functions(script) for name in it.words[:1] for _, block in it.blocks}
+        return cls(functions, any(_INHERITING in it.words for it in surface_of(script)))
 
     def in_chain(self, chain: Chain) -> Iterator[Lost]:
         """Yield what fails unheard in the parts of a chain whose status is asked for, with the reason and an edit."""
@@ -41,6 +48,7 @@ class Unstopped:
         for part in joined.from_iterable(it.parts for it in chain.pipelines):
             if isinstance(part, Command):
                 yield from self._given_to_function(part)
+                yield from self._in_substitutions(part) if part.inner and not self.inherits else ()
             elif part.kind in _ASKING:
                 for tested in (it for role, test in part.blocks if role == "test" for it in test.chains):
                     for pipeline in tested.pipelines:
@@ -63,6 +71,21 @@ class Unstopped:
                 told = f"{name} {command.program}"
                 summary = f"`set -e` is off within `{told}`: where this fails, what stands behind it runs"
                 yield from self._in_called([command.program], summary)
+
+    def _in_substitutions(self, command: Command) -> Iterator[Lost]:
+        """Look at `x=$(a; b)`, in which bash switches errexit off, and of which b alone counts."""
+        # What another shell is handed may be for one that leaves it on; of `export x=$(…)` no status is heard at all.
+        written = any(it in word for word in (*command.assignments, *command.words) for it in ("$(", "`"))
+        if command.depth or not written or command.program in MASKING:
+            return
+        summary = "bash switches `set -e` off within `$(…)`: where this fails, what stands behind it runs"
+        for block in command.inner:
+            if any(("errexit", True) in it.switched for it in surface_of(block)):
+                continue
+            for it in _reported(_lost(block, last=True), summary):
+                yield it[0], it[1], _INHERIT
+            for it in self._in_called(self._calls(block), summary):
+                yield it[0], it[1], _INHERIT
 
     def _in_called(self, called: list[str], summary: str) -> Iterator[Lost]:
         while called:

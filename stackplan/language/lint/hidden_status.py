@@ -10,11 +10,11 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asks, mentions, says, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
+from stackplan.language.lint._unstopped import MASKING
 from stackplan.language.lint._waiting import gathered, hears_the_last, tells_of_all
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 
-_MASKING = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
 _OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
 _ONE_BY_ONE = "wait for each of them: `for pid in …; do wait $pid || failed=1; done`"
@@ -84,7 +84,7 @@ def _hidden(block: Block, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
             if following is None or not _asks_each(following):
                 yield from _in_pipe(pipeline)
             for it in (command for part in pipeline.parts if isinstance(part, Command) for command in (part,)):
-                if it.program in _MASKING and any(_fails(it, word) for word in it.words[1:]):
+                if it.program in MASKING and any(_fails(it, word) for word in it.words[1:]):
                     summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
                     yield it, summary, f"assign first, then `{it.program} NAME`"
         yield from _in_background(chain, jobs)
