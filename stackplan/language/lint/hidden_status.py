@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise, zip_longest
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._status import asks, mentions, says, works
+from stackplan.language.lint._status import asks, mentions, passes_over, says, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Part, Pipeline, blocks, flat, surface, within
 from stackplan.language.lint._unstopped import MASKING
@@ -17,6 +17,7 @@ from stackplan.model.frozen import dataclass
 
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
 _OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
+_ENDING = frozenset({"kill", "pkill", "killall", "skill", "timeout"})
 _ONE_BY_ONE = "wait for each of them: `for pid in …; do wait $pid || failed=1; done`"
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
 _LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
@@ -51,6 +52,23 @@ class _Jobs:
     def last_question(self) -> int:
         """The offset of the last command that asks for something; -1 where none does."""
         return max((it.start for it in self.commands if asks(it)), default=-1)
+
+    @cached_property
+    def last_check(self) -> int:
+        """The offset of the last command that asks for something else than a process; -1 where none does."""
+        return max((it.start for it in self.commands if it.program != "wait" and asks(it)), default=-1)
+
+    @cached_property
+    def ended(self) -> bool:
+        """Whether the script ends a process itself, whose status then says no more than that."""
+        return any(it.program in _ENDING for it in self.commands)
+
+    @cached_property
+    def works(self) -> bool:
+        """Whether something that works is sent into the background."""
+        chains = (it for block in blocks(self.script) for it in block.chains if it.end == "&")
+        found = (it for chain in chains for part in chain.pipelines[-1].parts for it in surface(part))
+        return any(works(it) and it.program not in _OWN_LIFE for it in found)
 
     @cached_property
     def _ordered(self) -> tuple[list[int], list[int], str]:
@@ -88,6 +106,7 @@ def _hidden(block: Block, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
                     summary = f"`{it.program} NAME=$(…)` ends with 0, also when the command in it fails"
                     yield it, summary, f"assign first, then `{it.program} NAME`"
         yield from _in_background(chain, jobs)
+        yield from _waited_for_nothing(chain, jobs) if "||" in chain.operators and jobs.waits else ()
         yield from _detached(chain, jobs)
 
 
@@ -147,6 +166,18 @@ def _in_background(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, st
         if any("-n" in it.words for it in jobs.waits):
             summary = f"`wait -n` tells of one process, and others such as `{found[0].program} … &` may fail unheard"
         yield found[0], summary, "keep its number, `pid=$!`, and `wait $pid`"
+
+
+def _waited_for_nothing(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
+    """Look at `wait $pid || true`, where nobody asks later for what the process was to do."""
+    for left, right, operator in zip(chain.pipelines, chain.pipelines[1:], chain.operators, strict=False):
+        it = left.parts[-1]
+        if operator != "||" or not isinstance(it, Command) or it.program != "wait" or left.negated:
+            continue
+        lost = passes_over(Block((Chain((right,), (), ""),))) and jobs.works
+        if lost and not jobs.ended and jobs.last_check <= it.start:
+            summary = f"`{it.text[:40]} || …` passes over how the process ended"
+            yield it, summary, "note it, `wait $pid || failed=1`, and `exit $failed` at the end"
 
 
 def _detached(chain: Chain, jobs: _Jobs) -> Iterator[tuple[Command, str, str]]:
