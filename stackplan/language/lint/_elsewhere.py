@@ -58,7 +58,7 @@ def carried(command: Command) -> Carried | None:
         return _of_containers(command.words[1:])
     if program in _CLUSTERS:
         words = [it for it in command.words[1:] if it != "kubectl"]
-        if _verb(words)[:1] != ["exec"] or "--" not in words:
+        if _verb(words)[:1] not in (["exec"], ["debug"]) or "--" not in words:
             return None
         return Carried(words=tuple(words[words.index("--") + 1 :]))
     return None

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from stackplan.language.lint._elsewhere import carried, reads_input
+from stackplan.language.lint._launched import launched, repeated
 from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
 
@@ -48,6 +49,8 @@ def handed(command: Command) -> Iterator[Handed]:
         yield Handed(text=" ".join(command.plain), user=command.user)
     elif program == "script" and "-c" in words[:-1]:
         yield Handed(text=words[words.index("-c") + 1], user=command.user)
+    elif (text := repeated(command)) is not None:
+        yield Handed(text=text, user=command.user)
     elif program in ("at", "batch"):
         yield from _from_stdin(command, command.user)
     else:
@@ -63,7 +66,7 @@ def _to_program(command: Command) -> Iterator[Handed]:
         yield from _of_python(text, command.user)
     elif program == "sshpass" and "ssh" in words:
         yield Handed(words=words[words.index("ssh") :])
-    elif (told := carried(command)) is not None:
+    elif (told := carried(command) or launched(command)) is not None:
         yield Handed(text=told.text, words=told.words, remote=told.machine, elsewhere=not told.machine)
     elif command.stdin is not None and reads_input(command):
         text, at = command.stdin
