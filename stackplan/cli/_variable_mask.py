@@ -21,9 +21,13 @@ class VariableMask:
     redactor: Redactor
 
     @classmethod
-    def of(cls, scopes: Iterable[Scope]) -> "VariableMask":
-        """Return the mask of the secrets that the variables of some nodes are by their names, or hold in addresses."""
-        found = frozenset(secret for scope in scopes for name, value in _values(scope) for secret in _in(name, value))
+    def of(cls, scopes: Iterable[Scope], others: Iterable[tuple[str, object]] = ()) -> "VariableMask":
+        """Return the mask of the secrets that the variables of some nodes are by their names, or hold in addresses.
+
+        `others` are names and values of variables that no node has as they are.
+        """
+        every = [*(it for scope in scopes for it in _values(scope)), *others]
+        found = frozenset(secret for name, value in every for secret in _in(name, value))
         return cls(found, Redactor(frozenset(it for it in found if len(it) >= SHORTEST_SECRET)))
 
     def hidden(self, name: str, value: Value) -> Value:

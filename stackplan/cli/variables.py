@@ -8,21 +8,22 @@ from stackplan.cli._variable_mask import VariableMask
 from stackplan.cli.preparation import Prepared
 from stackplan.language.variables import Scope
 from stackplan.model.arguments import Value
+from stackplan.model.playbook import SecretSource
 from stackplan.model.report import Report
-from stackplan.model.secret import Secret, shown
+from stackplan.model.secret import MASK, Secret, shown
 
 _LONGEST = 2000
 _MOST_ORIGINS = 3
 _DIFFERS = "(differs between nodes)"
 
 
-def variables_of(scopes: Iterable[Scope]) -> dict[str, str]:
+def variables_of(scopes: Iterable[Scope], mask: VariableMask | None = None) -> dict[str, str]:
     """Return the value of each variable that a node's playbook used, by name; secrets as `***`, also those by name.
 
     What holds the value of one of these, whatever its own name is, is shown without it.
     """
     nodes = tuple(scopes)
-    mask = VariableMask.of(nodes)
+    mask = mask or VariableMask.of(nodes)
     found: dict[str, str] = {}
     for scope in nodes:
         for name, value in scope.resolved.items():
@@ -34,12 +35,16 @@ def variables_of(scopes: Iterable[Scope]) -> dict[str, str]:
 def with_variables(report: Report, prepared: Prepared) -> Report:
     """Return the report with the variables that were used, and who set those that are not the playbook's own."""
     hidden = prepared.redactor.text
-    variables = variables_of(prepared.scopes.values())
+    own = [(name, it.value) for name, it in prepared.playbook.variables.items()]
+    mask = VariableMask.of(prepared.scopes.values(), own)
+    variables = variables_of(prepared.scopes.values(), mask)
     origins = _origins(prepared)
+    overridden = {name: _text(_own(name, value, mask)) for name, value in own if name in variables and name in origins}
     return replace(
         report,
         variables={name: hidden(text) for name, text in variables.items()},
         variable_origins={name: hidden(origins[name]) for name in variables if name in origins},
+        variables_overridden={name: hidden(text) for name, text in sorted(overridden.items())},
     )
 
 
@@ -51,6 +56,11 @@ def _origins(prepared: Prepared) -> dict[str, str]:
         for name, variable in scope.variables.items():
             found.setdefault(name, {})[variable.origin] = None
     return {name: _listed([*setting]) for name, setting in found.items() if [*setting] != [own.get(name)]}
+
+
+def _own(name: str, value: "Value | SecretSource", mask: VariableMask) -> Value:
+    """Return what the playbook sets a variable to, as it is written; of a secret nothing."""
+    return MASK if isinstance(value, SecretSource) else mask.hidden(name, value)
 
 
 def _listed(origins: list[str]) -> str:

@@ -139,7 +139,7 @@ class Report:
     """`command` is plan, apply, verify, rollback or show; `run` None where nothing was executed.
 
     `outcome` is the worst of the nodes' outcomes, in the words of NodeOutcome. `variable_origins` says who set those of
-    the `variables` that are not the playbook's own.
+    the `variables` that are not the playbook's own, `variables_overridden` what the playbook itself sets these to.
     """
 
     command: str
@@ -151,4 +151,5 @@ class Report:
     ended: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     variable_origins: Mapping[str, str] = field(default_factory=dict)
+    variables_overridden: Mapping[str, str] = field(default_factory=dict)
     diagnoses: tuple[Diagnosis, ...] = ()

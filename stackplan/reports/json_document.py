@@ -57,6 +57,7 @@ def document(report: Report) -> Document:
         "playbook": _playbook(report.playbook),
         "variables": dict(report.variables),
         "variable_origins": dict(report.variable_origins),
+        "variables_overridden": dict(report.variables_overridden),
         "diagnoses": [_diagnosis(it) for it in report.diagnoses],
         "nodes": [_node(it) for it in report.nodes],
     }

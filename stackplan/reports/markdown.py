@@ -15,7 +15,7 @@ from stackplan.reports import node_text
 from stackplan.reports.contrast import Contrast, contrasts, rest_text
 from stackplan.reports.count import counted
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
-from stackplan.reports.overridden_text import TITLE, overridden
+from stackplan.reports.overridden_text import blocks
 from stackplan.reports.paint import Paint
 from stackplan.reports.plan_groups import ENOUGH, Group, by_work
 from stackplan.reports.safe import cut_note
@@ -110,8 +110,10 @@ def _add_remarks(page: Page, report: Report) -> list[str]:
     """Add the notes on the whole report, and which variables are not the playbook's own; return what had no room."""
     notes = [f"- {code(it.summary)}" + (f" → {code(it.remedy)}" if it.remedy else "") for it in report.diagnoses]
     left = [] if not notes or page.add("\n".join(notes)) else [counted(len(notes), "note")]
-    rows = [[cell(name, 60), cell(value, 80), cell(origin, 80)] for name, value, origin in overridden(report)]
-    missed = page.add_rows([TITLE, "", ""], rows, TABLE_SHARE // 4) if rows else 0
+    missed = 0
+    for title, variables in blocks(report):
+        rows = [[cell(name, 60), cell(value, 80), cell(origin, 80)] for name, value, origin in variables]
+        missed += page.add_rows([title, "", ""], rows, TABLE_SHARE // 4)
     return left + ([counted(missed, "variable")] if missed else [])
 
 

@@ -1,6 +1,7 @@
 """Plans on recorded facts, by the command line: the same bytes each time, fast, and a comment that fits."""
 
 import json
+import re
 import time
 
 import pytest
@@ -144,9 +145,25 @@ def test_facts_that_may_not_be_meant_are_noted(small, stackplan):
 
 def test_which_variable_won_and_who_set_it(small, stackplan):
     told = stackplan("plan", "--facts", "facts", "small.yaml", "-l", "gpu-01", "--var", "cuda=12.9")
-    assert "variables that the playbook does not set itself\n  cuda   12.9   --var\n" in told.stdout
+    title = "overridden variables: the playbook's value → the value used, and who set it"
+    assert f"{title}\n  cuda   13.0 → 12.9   --var\n" in told.stdout
+    assert "does not set itself" not in told.stdout
     document = json.loads(_plan(stackplan).stdout)
     assert document["variables"]["cuda"] == "(differs between nodes)"
     assert document["variable_origins"] == {"cuda": "node gpu-01, vars of small.yaml"}
+    assert document["variables_overridden"] == {"cuda": "13.0"}
     secret = json.loads(_plan(stackplan, "--var", "cuda=12.9").stdout)
     assert secret["variables"] == {"cuda": "12.9", "token": "***"}
+
+
+def test_a_secret_of_the_playbook_that_is_overridden_is_not_shown(small, stackplan):
+    book = small / "small.yaml"
+    text = book.read_text().replace("{cuda: 13.0,", "{cuda: 13.0, api_token: qzplayown1, head: Bearer qzplayown1,")
+    book.write_text(text.replace("echo {{ cuda }}", "echo {{ api_token | length }} {{ head | length }}"))
+    given = ("--var", "api_token=qzgivenone2", "--var", "head=Basic qzgivenone2")
+    told = stackplan("plan", "--facts", "facts", "small.yaml", *given).stdout
+    assert re.search(r"  head +Bearer \*\*\* → Basic \*\*\* +--var\n", told)
+    document = json.loads(_plan(stackplan, *given).stdout)
+    overridden = document["variables_overridden"]
+    assert (overridden["api_token"], overridden["head"]) == ("***", "Bearer ***")
+    assert "qzplayown1" not in told + json.dumps(document)

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from stackplan.model.outcome import NodeOutcome, Phase, Reason, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport, NodeReport, PlaybookIdentity, Report, StepReport
 from stackplan.model.verdict import Status
-from stackplan.reports import text
+from stackplan.reports import markdown, text
 from tests.reports.conftest import NO_OP, TOOLKIT, node, report
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -140,6 +140,19 @@ def test_variables_that_are_not_the_playbooks_own_are_told_with_who_set_them(pla
     shown = text.render(told, width=100, colour=False)
     assert "variables that the playbook does not set itself\n  cuda   13.1   --var\n" in shown
     assert "venv  " not in shown
+
+
+def test_a_variable_of_the_playbook_that_is_overridden_is_told_with_both_values(plan_report):
+    told = replace(
+        plan_report,
+        variables={"cuda": "13.1", "venv": "~/x"},
+        variable_origins={"cuda": "--var", "venv": "group gpu"},
+        variables_overridden={"venv": "~/a"},
+    )
+    shown = text.render(told, width=100, colour=False)
+    assert "variables that the playbook does not set itself\n  cuda   13.1   --var\n" in shown
+    assert "the value used, and who set it\n  venv   ~/a → ~/x   group gpu\n" in shown
+    assert "| `venv` | `~/a → ~/x` | `group gpu` |" in markdown.render(told)
 
 
 @pytest.mark.parametrize("sample", ["no_op", "unreachable", "verify", "satisfied", "plan"], indirect=True)
