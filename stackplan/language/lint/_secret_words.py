@@ -36,6 +36,7 @@ _PASSWORD = {
     "mariadb": ("-p",),
     "redis-cli": ("-a", "--pass"),
     "ipmitool": ("-P",),
+    **dict.fromkeys(("redfishtool", "ipmi-chassis", "ipmi-config", "ipmi-sel", "ipmipower", "ipmiconsole"), ("-p",)),
     "skopeo": ("-p",),
     "buildah": ("-p",),
     "crane": ("-p",),

@@ -38,6 +38,21 @@ FOUND = [
     "cryptsetup luksOpen /dev/x y <<< hunter22",
     "echo -n hunter22 | cryptsetup luksFormat -q /dev/x",
     "ssh n2 'PGPASSWORD=hunter22 psql -c x'",
+    "htpasswd -bc /etc/nginx/htpasswd ops hunter22",
+    "htpasswd -nbB ops hunter22 > /etc/htpasswd",
+    "ipmitool user set password 2 hunter22",
+    "ipmitool -I lanplus -H bmc -U ops -f /run/k user set password 3 hunter22 20",
+    "redfishtool -r bmc -u ops -p hunter22 Systems",
+    "ipmi-chassis -h bmc -u ops -p hunter22 --get-status",
+    "psql -c \"ALTER USER ops PASSWORD 'hunter22'\"",
+    "sudo -u postgres psql -qc \"create role ops with login encrypted password 'hunter22'\"",
+    "mysql -e \"CREATE USER ops IDENTIFIED BY 'hunter22'\"",
+    "mysql -e \"ALTER USER 'ops'@'%' IDENTIFIED WITH caching_sha2_password BY 'hunter22'\"",
+    "mariadb <<END\nSET PASSWORD FOR ops = PASSWORD('hunter22');\nEND",
+    "echo \"ALTER USER ops PASSWORD 'hunter22'\" | psql",
+    'curl -X PATCH https://bmc/redfish/v1/AccountService/Accounts/2 -d \'{"Password":"hunter22"}\'',
+    'curl https://bmc/redfish/v1/SessionService/Sessions --json \'{"UserName": "ops", "Password": "hunter"}\'',
+    'curl -d @- https://bmc/x <<END\n{"password": "hunter22"}\nEND',
 ]
 SILENT = [
     "mosquitto_pub -h bus -p 1883 -P $PASS -t a -m b",
@@ -67,6 +82,21 @@ SILENT = [
     "cryptsetup open --key-file /run/k /dev/x y",
     "cryptsetup luksOpen /dev/x y < /run/k",
     "mkdir -p /srv/passwords",
+    "htpasswd -c /etc/nginx/htpasswd ops",
+    "htpasswd -ib /etc/htpasswd ops < /run/k",
+    'htpasswd -b /etc/htpasswd ops "$PASS"',
+    "htpasswd -D /etc/htpasswd ops",
+    "ipmitool user set name 2 operator",
+    'ipmitool user set password 2 "$PASS"',
+    "redfishtool -r bmc -u ops -p $PASS Systems",
+    "psql -c \"ALTER USER ops PASSWORD '$PASS'\"",
+    'psql -c "ALTER USER ops PASSWORD NULL"',
+    "psql -c \"select name from users where kind = 'password'\"",
+    "mysql -e \"CREATE USER ops IDENTIFIED BY '$(cat /run/k)'\"",
+    'mysql -e "CREATE USER ops IDENTIFIED WITH auth_socket"',
+    "curl -X PATCH https://bmc/redfish/v1/a -d @/run/account.json",
+    'curl -X PATCH https://bmc/redfish/v1/a -d \'{"Password": "\'"$PASS"\'"}\'',
+    'curl -d \'{"prompt": "password: hello", "max_tokens": 8}\' http://localhost:30000/generate',
     "/opt/x --bypass=something",
 ]
 
@@ -79,7 +109,7 @@ def test_what_stands_for_a_secret_is_left_alone(spelled):
     assert spelled.scripts(SILENT, "SP190") == []
 
 
-@pytest.mark.parametrize("script", [it for it in FOUND if "hunter22" in it][::5])
+@pytest.mark.parametrize("script", [it for it in FOUND if "hunter22" in it and "\n" not in it][::5])
 def test_no_finding_shows_it(review, script):
     text = f"  - id: one\n    run:\n      script: |\n        {script}\n    postconditions: [{{file: {{path: /x}}}}]\n"
     found = review(text).findings
