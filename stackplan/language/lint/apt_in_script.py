@@ -17,6 +17,8 @@ _STATE = {
 _CHANGING = frozenset({"install", "remove", "purge"})
 _FILES = {"dpkg": ("i", "--install", "--unpack"), "rpm": ("iUF", "--install", "--upgrade", "--freshen")}
 """Programs that put a package in out of a file, with the letters and options that tell them to."""
+_LOCAL_PROGRAMS = frozenset({"gdebi", "alien", "dnf", "yum"})
+_LOCAL = frozenset({"install FILE", "localinstall FILE"})
 _OF_REPOSITORY = re.compile(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
 """Packages that only tell where others come from."""
 _SPARING = ("--dry-run", "--no-act", "--simulate", "--test", "--root", "--instdir", "-q", "--query", "-V", "--help")
@@ -27,12 +29,15 @@ def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         keyrings: frozenset[str] | None = None
         for it in step.commands:
-            done = verb(it) or _of_dpkg(it)
+            done = verb(it) or _of_dpkg(it) or _with_dependencies(it)
             marks = it.program == "apt-mark" and it.plain[:1] in (("hold",), ("unhold",)) and not it.elsewhere
-            if done in _CHANGING or done in _BY_DPKG or marks:
+            if done in _CHANGING or done in _LOCAL or done in _BY_DPKG or marks:
                 what = f"{it.program} {done or 'hold'}"
                 summary = f"`{what}` in a script may wait for an answer or a lock, and predicts nothing"
-                yield Finding(summary, step.command_at(it), "write it as a step `apt_packages`", step.id)
+                remedy = "write it as a step `apt_packages`"
+                if done in _LOCAL:
+                    remedy = _STATE["rpm" if it.program in ("dnf", "yum") else "dpkg"]
+                yield Finding(summary, step.command_at(it), remedy, step.id)
             elif _from_file(it) and not _stated(step, it.program):
                 keyrings = _keyrings(subject, step) if keyrings is None else keyrings
                 if all(file_name(word) in keyrings for word in _files(it)):
@@ -51,7 +56,22 @@ def _from_file(it: Command) -> bool:
 
 
 def _files(it: Command) -> list[str]:
-    return [word for word in it.plain if word.endswith((".deb", ".rpm")) or "$" in word]
+    """Return the files that a command puts in; for those that find or xargs names, what stands for them."""
+    files = [word for word in it.plain if word.endswith((".deb", ".rpm")) or "$" in word or word == "{}"]
+    if it.program == "dpkg" and it.has_flag("R", "--recursive"):
+        files += it.plain
+    return files or ["{}"] if "xargs" in it.wrappers else files
+
+
+def _with_dependencies(it: Command) -> str | None:
+    """Return what puts in a package out of a file, with those that it depends on: `gdebi FILE`, `dnf install FILE`."""
+    if it.program not in _LOCAL_PROGRAMS or it.elsewhere or it.has(*_SPARING):
+        return None
+    told = it.plain[0] if it.program in ("dnf", "yum") and it.plain else "install"
+    if it.program == "alien" and not it.has_flag("i", "--install"):
+        return None
+    files = [word for word in _files(it) if not _OF_REPOSITORY.search(word)]
+    return f"{told} FILE" if files and told in ("install", "localinstall") else None
 
 
 def _keyrings(subject: Subject, step: Looked) -> frozenset[str]:
@@ -59,7 +79,12 @@ def _keyrings(subject: Subject, step: Looked) -> frozenset[str]:
 
     `curl -o /tmp/k.deb …/cuda-keyring_1.1-1_all.deb` says so by the address, and no longer by the file.
     """
-    found = {
+    if any(it.program in ("find", "ls") and any(map(_OF_REPOSITORY.search, it.words)) for it in step.commands):
+        # What find names, and xargs gives on, are those alone.
+        found = {"{}"}
+    else:
+        found = set()
+    found |= {
         file_name(kept_at(it, ()))
         for it in step.commands
         if it.program in FETCHERS and any("://" in word and _tells_of_others(word) for word in it.words[1:])
@@ -101,7 +126,8 @@ RULE = warning(
     "apt in a script",
     "Configuration questions and needrestart wait for an answer that nobody gives (DEBIAN_FRONTEND does not pass "
     "sudo); a lock fails the step; `kept back` and `already the newest version` end with 0. `apt_packages` runs one "
-    "simulated and bounded transaction that removes nothing it was not told to. `dpkg -i FILE` and `rpm -U FILE` look "
+    "simulated and bounded transaction that removes nothing it was not told to. gdebi, alien and `dnf install FILE` "
+    "predict as little. `dpkg -i FILE` and `rpm -U FILE` look "
     "for no dependency, and leave a package half configured where one is missing: state the version that it brings.",
     check,
 )

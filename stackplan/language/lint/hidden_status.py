@@ -229,6 +229,6 @@ RULE = warning(
     "`uv pip install … 2>&1 | tail -30` has the status of tail. In a `script` stackplan sets pipefail; in a text for "
     "`sh -c`, or after `set +o pipefail`, nobody does. `export A=$(command)` has the status of export everywhere, and "
     "a command with `&` behind it has none unless somebody waits for it by its number: a `wait` alone ends with 0, "
-    "`wait -n` tells of one process, and `wait A B` of B.",
+    "`wait -n` tells of one process, `wait A B` of B, and `wait A || true` of none.",
     check,
 )
