@@ -16,20 +16,19 @@ node's own. A resolver that does not answer, or a shortage of the node's own, is
 
 from __future__ import annotations
 
-import base64
-import contextlib
 import errno
 import http.client
 import json
 import re
 import socket
 import ssl
-import threading
-import urllib.parse
-from typing import Any, Iterator
+from typing import Any
 
-from stackplan.node.context import CannotTell, Context, ProbeFailed
-from stackplan.node.queries._http_answer import FinalResponse, Malformed, Undecodable, decoded
+from stackplan.node.context import Context, ProbeFailed
+from stackplan.node.queries._http_answer import encodings, read_body
+from stackplan.node.queries._http_connection import opened
+from stackplan.node.queries._http_encoding import Undecodable, decoded
+from stackplan.node.queries._http_head import Malformed, read_final_head
 
 BODY_LIMIT = 5_000_000
 _TOO_DEEP = "the body's JSON is nested too deeply to be read"
@@ -43,16 +42,16 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     limit_s = float(arguments.get("timeout_s") or 10.0)
     pointers = [str(it) for it in arguments.get("pointers") or []]
     try:
-        with _response(str(arguments["url"]), limit_s) as response:
+        with opened(str(arguments["url"]), limit_s) as stream:
+            head = read_final_head(stream)
             # Read also where nobody asks for the body: an answer that breaks off is none.
-            raw = response.body(BODY_LIMIT)
-            encodings = response.encodings()
-            told.update(status=response.status, reason=response.reason or None)
-            told["leads_to"] = response.getheader("Location") if 300 <= response.status < 400 else None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        return {**told, "status": None, "reason": None, "failure": why(error, limit_s)}
+            raw = read_body(stream, head, BODY_LIMIT)
+    except (OSError, http.client.HTTPException, Malformed, ValueError) as error:
+        return {**told, "failure": why(error, limit_s)}
+    told.update(status=head.status, reason=head.reason or None)
+    told["leads_to"] = head.first("location") if 300 <= head.status < 400 else None
     try:
-        raw = decoded(raw, encodings, BODY_LIMIT) if len(raw) <= BODY_LIMIT else raw
+        raw = decoded(raw, encodings(head), BODY_LIMIT) if len(raw) <= BODY_LIMIT else raw
     except Undecodable as error:
         return {**told, "body_fault": str(error)}
     if len(raw) > BODY_LIMIT:
@@ -62,66 +61,6 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     if pointers:
         told.update(_values(raw, pointers))
     return told
-
-
-@contextlib.contextmanager
-def _response(url: str, limit_s: float) -> Iterator[FinalResponse]:
-    """Yield the open response to a GET of `url`; all of it together may take `limit_s`."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise CannotTell("the address is neither http nor https")
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        trust = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=limit_s, context=trust)
-    else:
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=limit_s)
-    connection.response_class = FinalResponse
-    headers = {"User-Agent": "stackplan", "Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
-    user = parts.netloc.rpartition("@")[0]
-    if user:
-        plain = urllib.parse.unquote(user)
-        credentials = (plain if ":" in plain else f"{plain}:").encode()
-        headers["Authorization"] = "Basic " + base64.b64encode(credentials).decode("ascii")
-    target = urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, ""))
-    cut = _Cut()
-    # A server that sends a byte a second would never run into the limit of a single read.
-    timer = threading.Timer(limit_s, cut)
-    timer.daemon = True
-    try:
-        connection.connect()
-        # Held apart: a response whose connection will close takes the socket over.
-        cut.socket = connection.sock
-        timer.start()
-        connection.request("GET", urllib.parse.quote(target, safe="/?&=%:@!$'()*+,;~-._"), headers=headers)
-        response = connection.getresponse()
-        assert isinstance(response, FinalResponse)
-        # It has the socket now, and keeps it open as long as it lives itself.
-        with contextlib.closing(response):
-            yield response
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        if cut.made:
-            raise socket.timeout from error
-        raise
-    finally:
-        timer.cancel()
-        connection.close()
-    if cut.made:
-        raise socket.timeout
-
-
-class _Cut:
-    """Ends a connection that takes too long, from another thread."""
-
-    def __init__(self) -> None:
-        self.made = False
-        self.socket: socket.socket | None = None
-
-    def __call__(self) -> None:
-        self.made = True
-        with contextlib.suppress(OSError):
-            if self.socket is not None:
-                self.socket.shutdown(socket.SHUT_RDWR)
 
 
 def why(error: Exception, limit_s: float) -> str:
@@ -142,19 +81,10 @@ def why(error: Exception, limit_s: float) -> str:
         if error.errno in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)):
             return "the node knows no such name"
         raise ProbeFailed(f"the name could not be looked up: {error.strerror}") from error
-    if isinstance(error, http.client.HTTPException):
-        return _why_no_http(error)
-    return (getattr(error, "strerror", None) or str(error)).lower()
-
-
-def _why_no_http(error: http.client.HTTPException) -> str:
-    if isinstance(error, Malformed):
-        return str(error)
-    if isinstance(error, http.client.RemoteDisconnected):
-        return "the connection is closed without an answer"
-    if isinstance(error, http.client.IncompleteRead):
-        return "the answer breaks off before its end"
-    return f"what answers does not speak HTTP: {type(error).__name__} {error}".strip()[:200]
+    if isinstance(error, UnicodeError):
+        # No name of the domain name system is so long, or has such letters.
+        return "the node knows no such name"
+    return (getattr(error, "strerror", None) or str(error)).lower() if not isinstance(error, Malformed) else str(error)
 
 
 def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:

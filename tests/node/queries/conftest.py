@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from stackplan.node.context import Context
-from stackplan.node.queries import kernel_caches
+from stackplan.node.queries import http, kernel_caches
 from stackplan.node.tasks import clear_caches
+from tests.node.queries.answering import Server
 from tests.node.queries.kernels import INSTALLED
 
 
@@ -180,3 +182,29 @@ def clear(home, stack, monkeypatch):
         return clear_caches.perform({**stack.asked, "user": None, "caches": caches, **more})
 
     return perform
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def closed():
+    """A port of loopback at which nothing listens: it is taken, and does not listen."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+@pytest.fixture
+def ask_http(server, context):
+    """Ask `http` of a server that answers with these bytes."""
+
+    def get(*parts, forever=b"", hold=False, **more):
+        server.answer, server.forever, server.hold = parts, forever, hold
+        return http.answer({"url": server.url, "timeout_s": 20, "body": True, **more}, context())
+
+    return get

@@ -95,14 +95,6 @@ def ask(running, context):
     return get
 
 
-@pytest.fixture
-def closed():
-    """A port of loopback at which nothing listens: it is taken, and does not listen."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
-
-
 def test_status_and_body(ask):
     told = ask("/health", body=True)
     assert (told["status"], told["reason"], told["body"], told["failure"]) == (200, "OK", "ready\n", None)
