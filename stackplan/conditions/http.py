@@ -31,9 +31,11 @@ class Http(ConditionKind):
     (RFC 6901: `/models/0/id`; the empty pointer is the whole document) to matchers; of a number, every spelling equals
     it (1, 1.0, 1e0). A refused connection, a name that
     does not exist, a certificate that is not trusted and no whole answer in time are facts: the condition does not
-    hold. Nor does it where the answer is cut off, or leaves open where it ends (a Content-Length that is no number).
+    hold. Nor does it where the answer is cut off, be it in its head, or leaves open what it is: a line of its head that
+    is no header, a Content-Length that is no number, two that differ, one beside Transfer-Encoding, a head of more than
+    100 headers or 256 KiB, or one over https that tells no length and that TLS does not end.
     Unknown is what says nothing of the server: a resolver that does not answer, a body over 5 MB, a body that is
-    compressed otherwise than by gzip or deflate, JSON that is nested too deeply. A user and password in the address are
+    encoded otherwise than by gzip or deflate, JSON that is nested too deeply. A user and password in the address are
     sent, and shown nowhere.
     """
 
