@@ -6,10 +6,13 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.outcome import StepOutcome
 from stackplan.model.report import NodeReport, StepReport
 from stackplan.reports.count import counted
+from stackplan.reports.own_name import without_own_name
 from stackplan.reports.wording import change_ends, outcome_word
 
 UNKNOWN = "unknown"
 UNCHANGED = "not changed"
+_WORDS = {"none": "not installed"}
+"""What values of traits are called beside the names of nodes; in JSON they stay as they are."""
 _ACTING = frozenset({StepOutcome.WOULD_CHANGE, StepOutcome.WOULD_RUN})
 
 
@@ -30,13 +33,17 @@ def rest_text(contrast: Contrast, shown: int) -> str:
 
 def contrasts(nodes: tuple[NodeReport, ...]) -> tuple[Contrast, ...]:
     """Return what differs between the nodes of which anything is known, in the order in which it is first told."""
-    return (*_of_traits(nodes), *_of_steps(nodes))
+    return (*_of_traits(nodes), *_of_steps(tuple(without_own_name(it) for it in nodes)))
 
 
 def _of_traits(nodes: tuple[NodeReport, ...]) -> Iterator[Contrast]:
     known = [node for node in nodes if node.traits]
     for name in dict.fromkeys(name for node in known for name in node.traits):
-        yield from _contrast(name, ((node.node, node.traits.get(name, UNKNOWN)) for node in known))
+        yield from _contrast(name, ((node.node, _spoken(node.traits.get(name, UNKNOWN))) for node in known))
+
+
+def _spoken(value: str) -> str:
+    return _WORDS.get(value, value)
 
 
 def _of_steps(nodes: tuple[NodeReport, ...]) -> Iterator[Contrast]:

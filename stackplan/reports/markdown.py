@@ -16,6 +16,7 @@ from stackplan.reports.contrast import Contrast, contrasts, rest_text
 from stackplan.reports.count import counted
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.overridden_text import blocks
+from stackplan.reports.own_name import told_of, without_own_name
 from stackplan.reports.paint import Paint
 from stackplan.reports.plan_groups import ENOUGH, Group, by_work
 from stackplan.reports.safe import cut_note
@@ -130,8 +131,8 @@ def grouped(nodes: Iterable[NodeReport]) -> list[Group]:
     """
     found: dict[object, list[NodeReport]] = {}
     for node in nodes:
-        found.setdefault(_essence(node), []).append(node)
-    groups = [(tuple(it.node for it in alike), _without_times(alike[0])) for alike in found.values()]
+        found.setdefault(_essence(without_own_name(node)), []).append(node)
+    groups = [(tuple(it.node for it in alike), _without_times(told_of(alike))) for alike in found.values()]
     return sorted(groups, key=lambda group: _ORDER.index(group[1].outcome) if group[1].outcome in _ORDER else 0)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from stackplan.model.outcome import NodeOutcome
 from stackplan.model.report import ConditionReport, NodeReport, StepReport
+from stackplan.reports.own_name import told_of, without_own_name
 from stackplan.reports.safe import safe
 from stackplan.reports.wording import change_text, node_end, step_sentence, step_word
 
@@ -19,13 +20,14 @@ _WELL = (NodeOutcome.OK, NodeOutcome.PENDING)
 def by_work(nodes: Iterable[NodeReport]) -> list[Group]:
     """Return the nodes with those together on which the same would be done: where it would stop first, then most first.
 
-    What was only observed (free space, counts, sizes) sets none apart; a group is told by its first node.
+    What was only observed (free space, counts, sizes) sets none apart, nor does a node's own name; a group is told by
+    its first node.
     """
     found: dict[object, list[NodeReport]] = {}
     for node in nodes:
-        found.setdefault(_work(node), []).append(node)
+        found.setdefault(_work(without_own_name(node)), []).append(node)
     ordered = sorted(found.values(), key=lambda alike: (alike[0].outcome in _WELL, -len(alike)))
-    return [(tuple(node.node for node in alike), alike[0]) for alike in ordered]
+    return [(tuple(node.node for node in alike), told_of(alike)) for alike in ordered]
 
 
 def by_shape(groups: Iterable[Group]) -> list[list[Group]]:

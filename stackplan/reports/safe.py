@@ -51,11 +51,11 @@ def clipped(text: str, limit: int) -> str:
 
 
 def cut_note(shown: str, run: str | None) -> str | None:
-    """Return where the whole of what `shown` has only the beginning of can be read; None where nothing was cut."""
+    """Return where texts that were cut in `shown` can be read in full; None where nothing was cut."""
     if not _CUT.search(shown):
         return None
-    where = "`--format json` has" if run is None else f"`stackplan show {safe(run)} --format json` has"
-    return f"{where} the whole of what ends in … with its number of characters."
+    where = "`--format json`" if run is None else f"`stackplan show {safe(run)} --format json`"
+    return f"Texts that end in … (N characters) are cut off; {where} shows them in full."
 
 
 def _standing(line: str) -> str:

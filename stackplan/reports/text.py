@@ -26,13 +26,15 @@ from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, node_word
 GROUPS_IN_FULL = 8
 DETAILS = 10
 ROWS = 20
+_BY_WORK = ("plan", "rollback")
+"""Commands that tell what would be done: their nodes stand together where that is the same but for the own name."""
 
 
 def render(report: Report, *, width: int, colour: bool) -> str:
     """Return the report as text that ends in a line break, at most `width` cells wide where its words allow it."""
     paint = Paint(colour)
     width = usable(width)
-    groups = _alike(report.nodes, width, nameless=report.command == "rollback")
+    groups = _alike(report.nodes, width, nameless=report.command in _BY_WORK)
     lines: list[str] = []
     for diagnosis in report.diagnoses:
         lines += [*diagnosis_lines(diagnosis, width, paint), ""]

@@ -11,10 +11,10 @@ PLAYBOOK = """\
 stackplan: 1
 name: fleet
 nodes: all
-vars: {cuda: 13.0}
+vars: {cuda: 13.0, rack: none}
 steps:
   - id: toolkit
-    run: {script: "echo {{ node.name }} {{ cuda }}"}
+    run: {script: "echo {{ rack }} {{ cuda }}"}
     postconditions:
       - nvcc: {prefix: /usr/local/cuda-13.0, release: "{{ cuda }}"}
   - id: proof
@@ -27,10 +27,10 @@ GPU = {"name": "NVIDIA RTX PRO 6000 Blackwell Server Edition", "compute_capabili
 
 @pytest.fixture
 def fleet(project):
-    """Two hundred nodes, each with facts of its own: nvcc of some release, and a driver that is new enough or not."""
+    """Two hundred nodes, each with a rack and facts of its own: nvcc of some release, and a driver that is new enough or not."""
     names = [f"gpu-{number:03d}" for number in range(NODES)]
     (project / "fleet.yaml").write_text(PLAYBOOK)
-    nodes = "".join(f"      {name}:\n" for name in names)
+    nodes = "".join(f"      {name}: {{vars: {{rack: r{name}}}}}\n" for name in names)
     (project / "inventory.yaml").write_text(f"stackplan: 1\ngroups:\n  all_of_them:\n    nodes:\n{nodes}")
     (project / "facts").mkdir()
     for number, name in enumerate(names):

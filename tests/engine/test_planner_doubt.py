@@ -22,6 +22,8 @@ from tests.engine.world import (
     value_query,
 )
 
+ONLY_IF = "the action runs only if this does not hold by then: "
+
 SCRIPT = step("script", action="script")
 WILL = {**NEW, "script": "old"}
 
@@ -268,7 +270,7 @@ def test_what_nobody_proves_before_leaves_open_whether_the_action_runs(files):
     report = foretell(there, *steps).report
     other, last = report.steps[1:]
     assert (other.outcome.value, other.predicted, other.details) == ("unknown", None, ())
-    assert other.message == "it acts unless by then this holds: whole is yes; it would change other"
+    assert other.message == f"{ONLY_IF}whole is yes; it would change other"
     assert (last.outcome.value, last.message) == ("unknown", "holds now; `other` may act before it")
     assert report.outcome is NodeOutcome.PENDING
 
@@ -277,10 +279,10 @@ def test_what_nobody_proves_before_leaves_open_whether_the_action_runs(files):
     ("rest", "dry", "expected"),
     [
         ({}, {}, "the action would change nothing, and cannot be proven: whole is yes"),
-        ({}, {"error": "no such version"}, "no such version; it acts unless by then this holds: whole is yes"),
-        ({"pre": [new("app")]}, {"other": "newer"}, "does not hold: app is new; it acts unless by then"),
-        ({"refused": True}, {}, "other cannot be set; it acts unless by then this holds: whole is yes"),
-        ({"action": "script"}, {}, "it acts unless by then this holds: whole is yes"),
+        ({}, {"error": "no such version"}, f"no such version; {ONLY_IF}whole is yes"),
+        ({"pre": [new("app")]}, {"other": "newer"}, "does not hold: app is new; the action runs only if this does not"),
+        ({"refused": True}, {}, f"other cannot be set; {ONLY_IF}whole is yes"),
+        ({"action": "script"}, {}, f"{ONLY_IF}whole is yes"),
         ({"action": "look"}, {}, "cannot be proven: whole is yes (its files are not known)"),
     ],
 )

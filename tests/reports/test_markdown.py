@@ -212,6 +212,6 @@ def test_what_is_not_known_is_never_called_not_held(unproven_report):
 def test_what_is_cut_says_where_the_whole_is(plan_report):
     node = plan_report.nodes[0]
     long = replace(node, steps=(replace(node.steps[1], conditions=(), message="x" * 900), *node.steps[2:]))
-    note = "`--format json` has the whole of what ends in …"
+    note = "Texts that end in … (N characters) are cut off; `--format json` shows them in full."
     assert note in markdown.render(replace(plan_report, nodes=(long,)))
     assert note not in markdown.render(plan_report)

@@ -1,5 +1,6 @@
 """A plan for very many nodes still shows what would be done: alike ones together, the others by what differs."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -99,3 +100,46 @@ def test_few_nodes_are_each_told_in_full(fleet):
     told = shown(fleet([f"2.9.{number}" for number in range(8)]))
     assert told.count("$ uv pip install") == 8
     assert "except:" not in told
+
+
+def snapshots_of(report, names):
+    """Give each node a plan that differs by its own name alone, which stands in a command and in what changes."""
+    nodes = []
+    for name in names:
+        first = report.nodes[0]
+        torch = first.steps[1]
+        action = replace(torch.action, command=f"cp /var/lib/snapshots/{name}/torch .")
+        step = replace(torch, action=action, predicted=(Change("file", f"/srv/{name}.conf", None, "1 KB"),))
+        nodes.append(replace(first, node=name, steps=(first.steps[0], step, *first.steps[2:])))
+    return replace(report, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize("render", [shown, markdown.render])
+def test_nodes_whose_plans_differ_by_their_own_name_alone_are_told_once(plan_report, render):
+    told = render(snapshots_of(plan_report, ["gpu-01", "gpu-02", "gpu-03"]))
+    assert told.count("cp /var/lib/snapshots/") == 1
+    assert "/var/lib/snapshots/<node>/torch" in told
+    assert "differ" not in told
+    alone = render(snapshots_of(plan_report, ["gpu-01"]))
+    assert "/var/lib/snapshots/gpu-01/torch" in alone
+
+
+def test_large_plans_are_grouped_without_the_nodes_own_names(plan_report):
+    report = snapshots_of(plan_report, [f"gpu-{number:02}" for number in range(30)])
+    assert [len(alike) for alike, _ in by_work(report.nodes)] == [30]
+
+
+def test_a_name_that_is_a_word_of_sentences_is_the_nodes_beside_a_slash(plan_report):
+    report = snapshots_of(plan_report, ["storage", "a"])
+    told = shown(report)
+    assert told.count("$ cp") == 1
+    assert "snapshots/<node>/torch" in told
+
+
+def test_what_is_not_installed_is_called_so(plan_report):
+    first = plan_report.nodes[0]
+    nodes = tuple(
+        replace(first, node=f"n{it}", traits={"torch in ~/env": has}) for it, has in enumerate(("none", "2.11.0"))
+    )
+    told = shown(replace(plan_report, nodes=nodes))
+    assert re.search(r"torch in ~/env +not installed +n0\n +2\.11\.0 +n1\n", told)

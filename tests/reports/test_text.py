@@ -189,8 +189,8 @@ def test_what_a_reviewer_needs_is_not_cut_and_what_is_cut_says_where_the_whole_i
 
     assert "characters" not in shown(495)
     assert "(700 characters)" in shown(700)
-    assert "`--format json` has the whole of what ends in … with its number of characters." in shown(700)
-    assert "`stackplan show R --format json` has the whole" in shown(700, run="R")
+    assert "Texts that end in … (N characters) are cut off; `--format json` shows them in full." in shown(700)
+    assert "`stackplan show R --format json` shows them in full" in shown(700, run="R")
 
 
 def test_a_plan_counts_steps_with_their_noun_and_nodes_that_preconditions_stop():
