@@ -114,7 +114,7 @@ class Turn:
         if self.step.step.always or not open_ or len(open_) < len(missing):
             return None
         more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
-        return f"it acts unless by then this holds: {open_[0].verdict.text}{more}"
+        return f"the action runs only if this does not hold by then: {open_[0].verdict.text}{more}"
 
     @property
     def rests_surely(self) -> bool:
