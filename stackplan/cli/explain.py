@@ -1,7 +1,8 @@
 """`stackplan explain`: the documentation of a kind, from its schema and its docstring, of a code, a rule, or a word."""
 
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -19,21 +20,32 @@ from stackplan.model.room import ACTIONS, CONDITIONS
 from stackplan.reports.layout import hanging
 
 _WHERE = "`stackplan explain` lists them; of fields of a playbook tells docs/playbook.md, of reports docs/running.md"
+_CODE = re.compile(r"SP\d+", re.IGNORECASE)
 ROOMS = (("condition", "conditions", CONDITIONS), ("action", "actions", ACTIONS))
 
 
 @click.command("explain")
-@click.argument("word", required=False, metavar="[KIND|CODE|WORD]")
-def command(word: str | None) -> int:
+@click.argument("words", nargs=-1, metavar="[KIND|CODE|WORD]...")
+def command(words: tuple[str, ...]) -> int:
     """Explain a kind of condition or action, a rule (SP101), another code (SP201), or a word of reports (no-op).
 
-    Without any of them, list all.
+    Several are explained one after the other; several words that are one in reports (not held) are taken for that.
+    Without any, list all.
     """
-    if word is None:
-        result("\n".join(_overview()) + "\n")
-    else:
-        result("\n".join(explained(word, width())) + "\n")
+    lines = all_explained(words, width()) if words else [*_overview()]
+    result("\n".join(lines) + "\n")
     return 0
+
+
+def all_explained(words: Sequence[str], cells: int) -> list[str]:
+    """Return what there is to say about `words`: as one where that is known, else about each.
+
+    Raise Invalid when one of them is nothing known.
+    """
+    together = " ".join(words)
+    if len(words) == 1 or _spoken(together) in WORDS:
+        return explained(together, cells)
+    return [line for word in dict.fromkeys(words) for line in [*explained(word, cells), ""]][:-1]
 
 
 def explained(word: str, cells: int) -> list[str]:
@@ -44,13 +56,27 @@ def explained(word: str, cells: int) -> list[str]:
     if word.upper() in rules:
         return _rule(rules[word.upper()], cells)
     pages = [_page(word, title, room, kinds.find(word), cells) for title, room, kinds in ROOMS if word in _words(room)]
-    if (spoken := "-".join(word.lower().replace("_", "-").split())) in WORDS:
+    if (spoken := _spoken(word)) in WORDS:
         pages.append(_code(spoken, WORDS[spoken], cells))
     if pages:
         return [line for page in pages for line in [*page, ""]][:-1]
+    if _CODE.fullmatch(word):
+        raise Invalid([_no_such_code(word.upper(), [*rules, *CODES])])
     known = [*rules, *CODES, *(it for _, room, _ in ROOMS for it in _words(room)), *WORDS]
     summary = f"`{word}` is neither a kind nor a code nor a word of reports"
     raise Invalid([Diagnosis(summary=summary, remedy=_elsewhere(word) or did_you_mean(word, known) or _WHERE)])
+
+
+def _spoken(word: str) -> str:
+    return "-".join(word.lower().replace("_", "-").split())
+
+
+def _no_such_code(code: str, known: Sequence[str]) -> Diagnosis:
+    """Return that there is no such code, and which there are of its hundred."""
+    near = sorted(it for it in known if it[:3] == code[:3])
+    there = f"of SP{code[2]}xx there are {near[0]} to {near[-1]}; " if near else ""
+    remedy = f"{there}`stackplan explain` lists all, docs/reference/ tells of each"
+    return Diagnosis(summary=f"there is no code {code}", remedy=remedy)
 
 
 def _code(word: str, code: Code, cells: int) -> list[str]:

@@ -19,6 +19,11 @@ WORDS: dict[str, Code] = {
         "beside it. In a plan `unknown until applied` is what nothing foretells, such as what a script does. Of a step "
         "it is said where an earlier step decides whether it runs, or what it finds.",
     ),
+    "unknown-until-applied": Code(
+        "plan: nothing foretells whether it will hold",
+        "What a script does is not foretold, nor what it leaves to later steps. `apply` asks when it comes there, and "
+        "stops where it does not hold.",
+    ),
     "not-proven": Code(
         "a condition could not be answered",
         "Something stood in the way of the question, and the reason stands beside it. It is treated like a condition "
@@ -135,6 +140,29 @@ WORDS: dict[str, Code] = {
         "of a node: it is no longer as the saved plan found it; exit status 6",
         "What moved is named. Plan again. Facts can be stale, too: an offline plan notes those that were recorded "
         "before the playbook was changed.",
+    ),
+    "wave": Code(
+        "nodes that are taken at the same time; a wave begins when the one before it has ended",
+        "`rollout` in a playbook makes them: the canary first, then batches. Without it all nodes are one wave. "
+        "`max_failures` says after how many failed nodes no further wave begins.",
+    ),
+    "canary": Code(
+        "the first wave of a rollout: few nodes, so that a bad step stops before the many",
+        "`rollout: {canary: 1}` makes it one node, `10%` a share of all. When more of its nodes fail than "
+        "`max_failures` lets, the others are skipped, and nothing runs on them.",
+    ),
+    "drained": Code(
+        "of a Slurm or Kubernetes node: it takes no new jobs, and those that ran have ended",
+        "`slurm_node: {state: drained}` asks for it before a step that must not meet a job. A drain that a playbook "
+        "set is taken back by the playbook's own step alone; what others drained stays drained.",
+    ),
+    "written-again": Code(
+        "of a change: the files were written anew, and read as before",
+        "A reinstall does it. It counts as a change, so it is no no-op.",
+    ),
+    "restarted": Code(
+        "of a change: the service is a new process, in the state it was in before",
+        "A restart has no other trace in its state. `reloaded` is the same for a service that keeps its process.",
     ),
     "drift": Code(
         "a node is no longer as an earlier run proved it",

@@ -81,6 +81,35 @@ def test_a_word_of_reports(stackplan, word):
     assert ended.stdout.startswith(word.lower().replace("_", "-").replace(" ", "-"))
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("not", "held"), ["not-held"]),
+        (("unknown", "until", "applied"), ["unknown-until-applied"]),
+        (("wave", "canary", "drained"), ["wave", "canary", "drained"]),
+        (("sp201", "torch", "sp201"), ["SP201", "torch"]),
+    ],
+)
+def test_several_words_are_one_word_of_reports_or_several(stackplan, words, expected):
+    ended = stackplan("explain", *words)
+    assert ended.returncode == 0, ended.stderr
+    heads = [line.split()[0] for line in ended.stdout.splitlines() if re.match(r"[\w-]+( \(condition\))?  \S", line)]
+    assert [it for it in heads if it in expected] == expected
+
+
+def test_a_code_that_is_not_there_names_those_of_its_hundred(stackplan):
+    ended = stackplan("explain", "SP299")
+    assert ended.returncode == 2
+    assert "there is no code SP299" in ended.stderr
+    assert re.search(r"of SP2xx there are SP201 to SP2\d\d; `stackplan explain` lists all", ended.stderr)
+    ended = stackplan("explain", "sp901")
+    assert "there is no code SP901" in ended.stderr
+    assert "there are" not in ended.stderr
+    ended = stackplan("explain", "torch", "torhc")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "did you mean `torch`?" in ended.stderr
+
+
 def test_every_word_of_the_model_is_explained():
     said = {it.value for kind in (StepOutcome, NodeOutcome, Reason, Status) for it in kind}
     assert said <= {*WORDS}

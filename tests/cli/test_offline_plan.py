@@ -27,7 +27,7 @@ GPU = {"name": "NVIDIA RTX PRO 6000 Blackwell Server Edition", "compute_capabili
 
 @pytest.fixture
 def fleet(project):
-    """Two hundred nodes, each with a rack and facts of its own: nvcc of some release, and a driver that is new enough or not."""
+    """Two hundred nodes, each with a rack and facts of its own: nvcc of some release, and GPUs that do not answer."""
     names = [f"gpu-{number:03d}" for number in range(NODES)]
     (project / "fleet.yaml").write_text(PLAYBOOK)
     nodes = "".join(f"      {name}: {{vars: {{rack: r{name}}}}}\n" for name in names)
