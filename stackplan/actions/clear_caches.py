@@ -21,6 +21,7 @@ from stackplan.model.location import Location
 MOST_NAMED = 20
 _LINES = 60
 """As many lines of details as a report shows; each cache is to have its part of them."""
+_MOST_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class ClearCaches(ActionKind):
             remedy = f"Write `user: {self.user}` on the step itself, or `become: true`."
             return CannotAct(f"{facts.user} may not remove what is {self.user}'s", remedy)
         lines = [
-            f"rm -r {amount(it.stale_entries, it.stale_size, complete=about['complete'] is True)} of {it.path}"
+            f"remove {amount(it.stale_entries, it.stale_size, complete=about['complete'] is True)} of {it.path}"
             for it in kernel_caches(about)
             if it.stale_entries
         ]
@@ -82,7 +83,7 @@ class ClearCaches(ActionKind):
             kind="clear_caches",
             # By its whole path and with the folders that were found: the task sees the step's `env`, the query did not.
             arguments={next(iter(self.asked)): str(about["path"]), "user": self.user, "caches": _places(about)},
-            display="\n".join(lines) or "rm -r (nothing is stale)",
+            display="\n".join(lines) or "remove nothing: no kernel is stale",
         )
         return Job((task,))
 
@@ -98,7 +99,7 @@ class ClearCaches(ActionKind):
         if about["complete"] is not True:
             return Unknown("there are more kernels than were counted")
         query = self._query.asked_by(facts.user)
-        stale = [cache for cache in kernel_caches(about) if cache.stale_entries]
+        stale = _stale(about)
         folders = _folders(stale)
         answers: dict[Query, Answer] = left_open(facts, *folders, why="kernels are removed there")
         answers |= {
@@ -108,9 +109,25 @@ class ClearCaches(ActionKind):
         }
         after = facts.foreseen(answers)
         changes = differences(self.state(facts), self.state(after))
-        most = min(MOST_NAMED, max(1, _LINES // max(1, len(stale)) - 1))
-        details = tuple(line for cache in stale for line in _named(cache, most))
-        return Prediction(changes=changes, answers=answers, details=details)
+        return Prediction(changes=changes, answers=answers, details=_all_named(stale, _LINES))
+
+    def standing_lines(self, facts: Facts) -> tuple[str, ...]:
+        about = told(facts[self._query])
+        if not about or not about["environment"]:
+            return ()
+        complete = about["complete"] is True
+        so_far = "" if complete else ", as far as was counted"
+        named = _all_named(_stale(about), _LINES - MOST_NAMED)
+        if named:
+            lines = (f"as things stand now this is stale{so_far}:", *named)
+        else:
+            lines = (f"as things stand now nothing is stale{so_far}",)
+        places = [f"  {it.path} ({amount(it.entries, it.size, complete=complete)})" for it in kernel_caches(about)]
+        if places:
+            lines += ("by then more may be, of what is in", *places[:_MOST_PLACES])
+        if (more := len(places) - _MOST_PLACES) > 0:
+            lines += (f"  and {counted(more, 'more cache')}",)
+        return lines
 
     def reach(self, facts: Facts) -> frozenset[Query] | None:
         about = told(facts[self._query])
@@ -174,6 +191,16 @@ class ClearCaches(ActionKind):
 def _folders(caches: Iterable[KernelCache]) -> tuple[str, ...]:
     """Return the folders of caches by both their names: as they are asked about, and where links end."""
     return tuple(dict.fromkeys(name for cache in caches for name in (cache.path, cache.place)))
+
+
+def _stale(about: Mapping[str, Plain]) -> list[KernelCache]:
+    return [cache for cache in kernel_caches(about) if cache.stale_entries]
+
+
+def _all_named(stale: list[KernelCache], lines: int) -> tuple[str, ...]:
+    """Return a line for each entry that would be removed, of each cache so many that all have room in `lines`."""
+    most = min(MOST_NAMED, max(1, lines // max(1, len(stale)) - 1))
+    return tuple(line for cache in stale for line in _named(cache, most))
 
 
 def _named(cache: KernelCache, most: int) -> Iterator[str]:

@@ -105,6 +105,10 @@ class BoundStep:
             lambda error: Unknown(trouble(self.step.action.kind, error)),
         )
 
+    def standing_lines(self, facts: Facts) -> tuple[str, ...]:
+        """Return lines on what the action would do to the node as it stands now; nothing where it cannot tell."""
+        return guarded(lambda: self.action.standing_lines(facts.seen_by(self.step.user)), lambda _: ())
+
     def reach(self, facts: Facts) -> frozenset[Query] | None:
         """Return the questions whose answers the action can change, whatever it does; None where that is any."""
         return guarded(lambda: self.action.reach(facts.seen_by(self.step.user)), lambda _: None)

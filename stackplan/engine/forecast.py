@@ -162,7 +162,7 @@ class Turn:
         doubt = self.standing.doubt(self.step.queries) or blindness or self.unsettled
         if doubt is not None:
             report = self._report(StepOutcome.UNKNOWN, None, message=f"{refusal.summary}; {doubt}")
-            return self._of_unknown_effect(report)
+            return self._of_unknown_effect(replace(report, details=self._standing_lines()))
         at = self.step.step.action.at
         diagnosis = Diagnosis(summary=refusal.summary, at=at, step=self.step.id, remedy=refusal.remedy)
         report = self._report(StepOutcome.WOULD_FAIL, None, message=refusal.summary)
@@ -240,8 +240,13 @@ class Turn:
         told = report.message if report.outcome is StepOutcome.UNKNOWN else None
         message = told or f"{self.unsettled}; it would change {_listed(prediction.changes)}"
         cloud = Cloud(report.id, frozenset(prediction.answers) | self.outlook.open_questions, sure=False)
-        report = replace(report, outcome=StepOutcome.UNKNOWN, predicted=None, details=(), message=message)
+        report = replace(report, outcome=StepOutcome.UNKNOWN, predicted=None, message=message)
+        report = replace(report, details=self._standing_lines())
         return Forecast(report, self.standing.under(cloud))
+
+    def _standing_lines(self) -> tuple[str, ...]:
+        """Return what the action would do to the node as it stands now, where nothing better is foretold."""
+        return self.outlook.recall_now("standing lines", self.step, self.step.standing_lines)
 
     def _foretold_so_far(self, report: StepReport, prediction: Prediction) -> Forecast:
         """Return the forecast; what is foretold of an action in doubt is in doubt for the steps to come, too."""

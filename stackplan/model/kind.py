@@ -179,6 +179,12 @@ class ActionKind(ABC):
         """
         return Unknown("its effects are not declared")
 
+    def standing_lines(self, facts: Facts) -> tuple[str, ...]:  # noqa: ARG002 - a default
+        """Return lines for people on what it would do to the node as it stands now, from the node's own answers: for a
+        plan that cannot foretell what the node will be like by then. They begin with a line that says so.
+        """
+        return ()
+
     def reach(self, facts: Facts) -> frozenset[Query] | None:  # noqa: ARG002 - a default
         """Return the questions, as `facts.answers` holds them, whose answers the action can change at all; None: any.
 

@@ -73,8 +73,8 @@ def test_the_task(kind, facts):
     told = {"venv": "/home/ops/ml-env", "user": None, "caches": places}
     assert (task.kind, dict(task.arguments)) == ("clear_caches", told), "found by the query, not by the step's `env`"
     assert task.display.splitlines() == [
-        "rm -r 312 entries (1.1 GiB) of /home/ops/.triton/cache",
-        "rm -r 2 entries (4.0 KiB) of /v",
+        "remove 312 entries (1.1 GiB) of /home/ops/.triton/cache",
+        "remove 2 entries (4.0 KiB) of /v",
     ]
 
 
@@ -126,6 +126,44 @@ def test_each_entry_that_would_go_is_named(kind, facts):
     several = kind.predict(facts({ASKED: {**TOLD, "caches": [stale(312, f"/{index}") for index in range(9)]}}))
     assert sum(line.startswith("- /8/") for line in several.details) == 5, "of each cache some, in sixty lines of all"
     assert len(several.details) == 9 * 6
+
+
+def test_what_is_stale_now_is_named_where_nothing_can_be_foretold(kind, facts):
+    assert kind.standing_lines(facts({ASKED: {**TOLD, "caches": [stale(2)]}})) == (
+        "as things stand now this is stale:",
+        "- /c/00 (2.0 KiB, written 2025-10-09)",
+        "- /c/01 (1.0 KiB, written 2025-10-09)",
+        "by then more may be, of what is in",
+        "  /c (340 entries (1.2 GiB))",
+    )
+    fresh = {**ROW, "stale_entries": 0, "examples": []}
+    assert kind.standing_lines(facts({ASKED: {**TOLD, "caches": [fresh]}})) == (
+        "as things stand now nothing is stale",
+        "by then more may be, of what is in",
+        "  /home/ops/.triton/cache (340 entries (1.2 GiB))",
+    )
+    assert kind.standing_lines(facts({ASKED: {**TOLD, "caches": []}})) == ("as things stand now nothing is stale",)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_what_was_not_counted_wholly_is_not_called_complete(kind, facts, count):
+    said = kind.standing_lines(facts({ASKED: {**TOLD, "complete": False, "caches": [stale(count)]}}))
+    what = "this" if count else "nothing"
+    assert said[0].removesuffix(":") == f"as things stand now {what} is stale, as far as was counted"
+    assert said[-1] == "  /c (at least 340 entries (1.2 GiB))"
+
+
+def test_what_stands_now_has_room_in_a_report(kind, facts):
+    many = [stale(312, f"/{index}") for index in range(14)]
+    said = kind.standing_lines(facts({ASKED: {**TOLD, "caches": many}}))
+    assert len(said) <= 60
+    assert [sum(line.startswith(f"- /{index}/") for line in said) for index in range(14)] == [1] * 14
+    assert said[-2:] == ("  /9 (340 entries (1.2 GiB))", "  and 4 more caches")
+
+
+@pytest.mark.parametrize("answer", [Failed("x"), {**TOLD, "exists": False, "environment": False}])
+def test_of_what_is_not_known_nothing_stands(kind, facts, answer):
+    assert kind.standing_lines(facts({ASKED: answer})) == ()
 
 
 def test_facts_that_were_recorded_earlier_name_what_they_know(kind, facts):
@@ -181,7 +219,7 @@ def test_nothing_is_guessed(kind, facts):
     partial = kind.predict(facts({ASKED: {**TOLD, "complete": False}}))
     assert partial == Unknown("there are more kernels than were counted")
     display = kind.job(facts({ASKED: {**TOLD, "complete": False, "caches": [stale(30)]}})).display
-    assert display.splitlines()[0] == "rm -r at least 30 entries (1.1 GiB) of /c"
+    assert display.splitlines()[0] == "remove at least 30 entries (1.1 GiB) of /c"
     assert display.splitlines()[1:3] == [f"- /c/0{index} ({30 - index}.0 KiB, written 2025-10-09)" for index in (0, 1)]
     assert ("cache", "/v") in kind.state(facts({ASKED: {**TOLD, "complete": False}}))
     assert kind.state(facts({ASKED: Failed("x")})) == {}
@@ -189,6 +227,7 @@ def test_nothing_is_guessed(kind, facts):
 
 def test_nothing_to_do_changes_nothing(kind, facts):
     clean = {**TOLD, "caches": [{**ROW, "stale_entries": 0, "stale_files": 0, "stale_bytes": 0, "reasons": []}]}
+    assert kind.job(facts({ASKED: clean})).display == "remove nothing: no kernel is stale"
     assert kind.predict(facts({ASKED: clean})).changes == ()
 
 

@@ -85,3 +85,27 @@ def test_stale_kernels_go_and_the_others_stay(stackplan, project, home):
     ended = stackplan("apply", "kernels.yaml", "--local", "--yes", "--format", "json", **temporary)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert [step["outcome"] for step in json.loads(ended.stdout)["nodes"][0]["steps"]] == ["satisfied", "satisfied"]
+
+
+def test_behind_a_step_that_writes_into_the_environment_what_is_stale_now_is_named(stackplan, project, home):
+    (packages,) = (home / "ml-env").glob("lib/python*/site-packages")
+    before = f"""\
+  - id: path
+    why: the team's own modules are found by it
+    file: {{path: {packages}/team.pth, content: "/srv/team\\n"}}
+    postconditions:
+      - file: {{path: {packages}/team.pth}}
+"""
+    (project / "kernels.yaml").write_text(PLAYBOOK.replace("steps:\n", f"steps:\n{before}"))
+    ended = stackplan("plan", "kernels.yaml", "--local", "--format", "json", TMPDIR=str(home))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    step = json.loads(ended.stdout)["nodes"][0]["steps"][1]
+    assert (step["id"], step["outcome"], step["predicted"]) == ("kernels", "unknown", None)
+    assert step["details"] == [
+        "as things stand now this is stale:",
+        f"- {home}/.triton/cache/{HASH} (2.0 KiB, written 2001-09-09)",
+        "by then more may be, of what is in",
+        f"  {home}/.triton/cache (2 entries (4.0 KiB))",
+    ]
+    shown = stackplan("plan", "kernels.yaml", "--local", TMPDIR=str(home)).stdout
+    assert f"{home}/.triton/cache/{HASH}" in "".join(shown.split())
