@@ -15,6 +15,7 @@ from stackplan.cli.login import login_name
 from stackplan.cli.output import form_option, say, wants_colour, width
 from stackplan.cli.preparation import Prepared, prepare
 from stackplan.cli.progress import progress
+from stackplan.cli.question import agreed
 from stackplan.cli.saved import prepare_saved
 from stackplan.cli.saving import plan_to_keep
 from stackplan.cli.selection import Selection, audit_option, reconnect_option, selection_options, step_options
@@ -126,7 +127,7 @@ def _planned(prepared: Prepared, asked: Order) -> Report:
 
 def _agreed(nodes: int, *, would_fail: bool) -> bool:
     although = ", although a step would fail" if would_fail else ""
-    return click.confirm(f"Apply this to {counted(nodes, 'node')}{although}?", default=False, err=True)
+    return agreed(f"Apply this to {counted(nodes, 'node')}{although}?")
 
 
 def _apply_and_end(prepared: Prepared, planned: Report, asked: Order) -> int:

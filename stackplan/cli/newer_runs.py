@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Iterator, Sequence
 
-import click
-
 from stackplan.cli.output import say, say_on_terminal
+from stackplan.cli.question import agreed
 from stackplan.engine.newer_runs import newer_runs
 from stackplan.engine.remember import remember
 from stackplan.engine.target import Connect
@@ -39,7 +38,7 @@ def may_go_on(run: str, nodes: Sequence[Node], connect: Connect, parallel: int) 
         say("\n".join(_lines(node, runs)))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Invalid([_nobody_to_ask(run)])
-    return click.confirm(f"Take run {run} up again?", default=False, err=True)
+    return agreed(f"Take run {run} up again?")
 
 
 def _lines(node: str, runs: tuple[PastRun, ...]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from stackplan.cli.newer_runs import may_go_on
 from stackplan.cli.output import form_option, say
 from stackplan.cli.preparation import Prepared
 from stackplan.cli.progress import progress
+from stackplan.cli.question import agreed
 from stackplan.cli.run_folder import named
 from stackplan.cli.saved import prepare_kept
 from stackplan.cli.selection import ACCEPT_NEW, PARALLEL, reconnect_option
@@ -135,7 +136,7 @@ def _may_ask() -> bool:
 def _agreed(steps: Collection[str]) -> bool:
     names = ", ".join(f"`{step}`" for step in sorted(steps))
     say(f"How the action of {names} ended is not known, and its postconditions do not hold.")
-    return click.confirm("Run it again?", default=False, err=True)
+    return agreed("Run it again?")
 
 
 def _check_steps(again: Collection[str], prepared: Prepared) -> None:

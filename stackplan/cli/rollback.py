@@ -14,6 +14,7 @@ from stackplan.cli.login import login_name
 from stackplan.cli.named_nodes import named_nodes
 from stackplan.cli.output import form_option, say, say_on_terminal
 from stackplan.cli.progress import progress
+from stackplan.cli.question import agreed
 from stackplan.cli.run_folder import KeptRun, kept_run, named
 from stackplan.cli.selection import ACCEPT_NEW, PARALLEL, reconnect_option
 from stackplan.connection.connect import connect
@@ -97,7 +98,7 @@ def command(
             return NOT_PROVEN
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise Invalid([_nobody_to_ask()])
-        if not click.confirm(f"Put this back on {counted(len(undos), 'node')}?", default=False, err=True):
+        if not agreed(f"Put this back on {counted(len(undos), 'node')}?"):
             say("Nothing was done.")
             return INTERRUPTED
     stop = Stop()

@@ -6,6 +6,7 @@ would still end in a traceback. So it is `_signal`, which the module `signal` is
 
 import _signal  # type: ignore[import-not-found] # part of the interpreter, and of no stubs
 import os
+import sys
 
 # Not out of `typing`, which takes longer than all of this; type checkers know the name.
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 ENDING: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 INTERRUPTED = 130
+AGAIN_S = 0.05
 
 
 def leave_on_signals() -> None:
@@ -45,6 +47,7 @@ def interrupt_on_signals() -> None:
 
     Who starts it with `nohup` wants SIGHUP ignored, and has that.
     """
+    sys.unraisablehook = _unraised
     _on_signals(_interrupt)
 
 
@@ -52,6 +55,15 @@ def _on_signals(handler: "Handler") -> None:
     for number in ENDING:
         if number == _signal.SIGINT or _signal.getsignal(number) is not _signal.SIG_IGN:
             _signal.signal(number, handler)
+
+
+def _unraised(lost: "sys.UnraisableHookArgs") -> None:
+    """Have an interrupt that came up in a finalizer, where it is dropped, come again once that is over."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        _signal.signal(_signal.SIGALRM, _interrupt)
+        _signal.setitimer(_signal.ITIMER_REAL, AGAIN_S)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _interrupt(_number: int, _frame: "FrameType | None") -> None:

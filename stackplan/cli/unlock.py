@@ -11,6 +11,7 @@ from stackplan.cli.failure import INTERRUPTED, LOCKED, UNREACHABLE
 from stackplan.cli.login import login_name
 from stackplan.cli.named_nodes import named_nodes
 from stackplan.cli.output import result, say
+from stackplan.cli.question import agreed
 from stackplan.cli.selection import ACCEPT_NEW
 from stackplan.connection.connect import connect
 from stackplan.connection.failure import ConnectionFailure
@@ -81,7 +82,7 @@ def _unlock_connected(name: str, session: Session, *, yes: bool) -> int:
     say("\n".join(_described(name, held)))
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Invalid([_nobody_to_ask()])
-    if not yes and not click.confirm(f"End this and break the lock of {name}?", default=False, err=True):
+    if not yes and not agreed(f"End this and break the lock of {name}?"):
         say("Nothing was done.")
         return INTERRUPTED
     by = {"operator": login_name(), "host": socket.gethostname()}

@@ -52,3 +52,22 @@ def test_after_the_command_is_over_its_exit_status_stays(run):
     assert "no-such" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "Interrupted" not in ended.stderr
+
+
+DROPPED = f"""\
+import threading
+import click
+class Thing:
+    def __del__(self):
+        {SENT.format("SIGINT").strip()}
+def invoke(*_):
+    thing = Thing()
+    del thing
+    assert not threading.Event().wait(60), "nothing has ended it"
+click.Group.invoke = invoke
+"""
+
+
+def test_an_interrupt_that_a_finalizer_drops_comes_again(run):
+    ended = run("schema", modules={"sitecustomize": DROPPED})
+    assert (ended.returncode, ended.stderr) == (130, "Interrupted.\n")
