@@ -106,5 +106,5 @@ def _brought_back(failure: Failure, names: frozenset[str]) -> str | None:
         if it.place == place and counting:
             told = it.things["torch" if "torch" in counting else counting[0]]
             command = f"stackplan apply {shlex.quote(failure.playbook.path)}"
-            return f"`{command}` brings {failure.wishes.venv} back: step `{it.step}` wants {told}."
+            return f"`{command}` puts {failure.wishes.venv} right: step `{it.step}` wants {told}."
     return None

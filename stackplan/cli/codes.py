@@ -241,7 +241,7 @@ CODES: dict[str, Code] = {
         "of its own release alone, and finds them by a path that other packages do not have. What the package's own "
         "error advises often installs the default build once more; the build for the environment's CUDA is on another "
         "index. A library that lies in the environment and is not found is told with its place. Where `verify` finds "
-        "that packages are not as the playbook asks for them, no edit is proposed: `stackplan apply` brings them back.",
+        "that packages are not as the playbook asks for them, no edit is proposed: `stackplan apply` puts them right.",
     ),
     "SP252": Code(
         "an extension was compiled for another torch",
