@@ -43,6 +43,7 @@ from stackplan.reports.wording import change_text
 
 MOST_CHANGES = 20
 SINCE = 600
+DONE = 0
 NOT_PROVEN = 3
 
 
@@ -94,6 +95,9 @@ def command(
         found = foresee(undos, reach, survey)
         say("\n".join(_preview(undos, found)))
         if not _worth_asking(found):
+            if _changed_nothing(undos, found):
+                say("The run had changed nothing: there is nothing to put back.")
+                return DONE
             say("Nothing of this can be put back; nothing was done.")
             return NOT_PROVEN
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -125,6 +129,14 @@ def _worth_asking(found: Mapping[str, TakenBack | ConnectionFailure]) -> bool:
         isinstance(told, ConnectionFailure) or any(thing.why is None for thing in told.things)
         for told in found.values()
     )
+
+
+def _changed_nothing(undos: Sequence[Undo], found: Mapping[str, TakenBack | ConnectionFailure]) -> bool:
+    """Return whether no action of the run changed anything, as it proved itself, and no node says otherwise."""
+    answers = found.values()
+    if not all(isinstance(told, TakenBack) and told.proven and not told.things for told in answers):
+        return False
+    return not any(done.stays or done.changed for target in undos for done in target.done.values())
 
 
 def _nobody_to_ask() -> Diagnosis:
@@ -206,8 +218,9 @@ def _of_node(target: Undo, told: TakenBack | ConnectionFailure) -> list[str]:
         lines += _thing(thing)
     known = {step for thing in told.things for step in thing.steps}
     for step, done in target.done.items():
-        if step not in known and not done.writes:
-            lines.append(f"  · {safe(step)}: what `{safe(done.action.kind)}` did is not taken back")
+        if step not in known:
+            mark = "✘" if done.changed and not done.stays else "·"
+            lines.append(f"  {mark} {safe(step)}: {safe(done.why_not_put_back, SINCE)}")
     return lines
 
 

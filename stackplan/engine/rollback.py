@@ -36,6 +36,21 @@ class Acted:
     writes: tuple[Written, ...] = ()
     changed: bool = True
 
+    @property
+    def stays(self) -> bool:
+        """Whether what it did cannot be taken back, as with a script."""
+        return not self.writes
+
+    @property
+    def why_not_put_back(self) -> str:
+        """Why nothing of it is put back, where there is no snapshot of it."""
+        if self.stays:
+            return f"what `{self.action.kind}` did is not taken back: nothing tells what it was before"
+        if not self.changed:
+            return "it had changed nothing"
+        paths = ", ".join(it.path for it in self.writes)
+        return f"there is no snapshot of {paths} any more: of each thing the last three are kept"
+
 
 def acted(events: Iterable[Event]) -> dict[str, dict[str, Acted]]:
     """Return by node, in the order in which they ran, the steps whose actions the run started. Pure."""
@@ -187,22 +202,19 @@ def _besides(things: Sequence[Thing]) -> list[str]:
 
 
 def _without_snapshot(report: StepReport, done: Acted) -> StepReport:
-    if not done.writes:
-        message = f"what `{done.action.kind}` did is not taken back: nothing tells what it was before"
-        return replace(report, outcome=StepOutcome.SKIPPED, message=message)
-    if not done.changed:
-        return replace(report, outcome=StepOutcome.SKIPPED, message="it had changed nothing")
-    paths = ", ".join(it.path for it in done.writes)
-    message = f"there is no snapshot of {paths} any more: of each thing the last three are kept"
-    return replace(report, outcome=StepOutcome.FAILED, message=message)
+    outcome = StepOutcome.SKIPPED if done.stays or not done.changed else StepOutcome.FAILED
+    return replace(report, outcome=outcome, message=done.why_not_put_back)
 
 
 def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> NodeReport:
     """Return how a node ended; what failed is said first, with where the clone lies. Pure."""
     name = target.node.name
     failed = next((step for step in steps if step.outcome is StepOutcome.FAILED), None)
+    if taken.proven and failed is None and not taken.things and any(done.stays for done in target.done.values()):
+        stays = f"nothing of run {target.of} can be put back here; what its actions did stays"
+        return NodeReport(node=name, outcome=NodeOutcome.FAILED, message=stays)
     if taken.proven and failed is None:
-        message = None if taken.things else f"run {target.of} left nothing here that could be taken back"
+        message = None if taken.things else f"run {target.of} had changed nothing here"
         if said := _besides(taken.things):
             message = ". ".join(said)
         return NodeReport(node=name, outcome=NodeOutcome.OK, message=message, also_taken_back=_later(taken.things))

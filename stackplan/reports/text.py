@@ -172,6 +172,10 @@ def _rolled_back_words(counts: Counter[StepOutcome], nodes: str) -> str:
     if already and not counts[StepOutcome.ROLLED_BACK]:
         steps = counted(already, "step")
         return f"Nothing to put back: {steps} taken back on {nodes} before, and proven to be so still."
+    if left and not counts[StepOutcome.ROLLED_BACK]:
+        return (
+            f"Nothing was put back on {nodes}: {counted(left, 'step')} left as {'it is' if left == 1 else 'they are'}."
+        )
     return f"Put back and proven on {nodes}: {counted(counts[StepOutcome.ROLLED_BACK], 'step')} taken back{kept}."
 
 

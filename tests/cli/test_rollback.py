@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackplan.cli.rollback import _preview, _worth_asking
+from stackplan.cli.rollback import _changed_nothing, _preview, _worth_asking
 from stackplan.connection.failure import NodeUnreachable
 from stackplan.engine.rollback import Acted, undo
 from stackplan.engine.take_back import TakenBack, Thing
@@ -158,7 +158,7 @@ def test_what_would_be_put_back_is_shown_before_it_is_asked():
         "  ↩ /home/ops/ml-env (torch)",
         "      torch 2.11.0+cu130 → 2.10.0+cu128",
         "      written since by R2, which is taken back with it",
-        "  · script: what `run` did is not taken back",
+        "  · script: what `run` did is not taken back: nothing tells what it was before",
         "gpu-02",
         "  ? cannot be asked: gone",
     ]
@@ -297,6 +297,33 @@ def test_without_a_terminal_and_with_nothing_to_put_back_nobody_is_sent_for_a_fl
     assert done.returncode == 3
     assert "Nothing of this can be put back; nothing was done." in done.stderr
     assert "--yes" not in done.stderr
+
+
+def test_a_run_of_scripts_alone_is_not_proven_to_be_put_back_with_yes_either(stackplan, applied):
+    run = applied(PLAYBOOK[: PLAYBOOK.index("  - id: settings")] + PLAYBOOK[PLAYBOOK.index("  - id: script") :])["run"]
+    done = stackplan("rollback", "last", "--yes")
+    assert done.returncode == 3
+    said = in_a_line(done.stdout)
+    assert f"nothing of run {run} can be put back here; what its actions did stays" in said
+    assert "1 node not taken back." in said
+    assert "put back and proven" not in said + done.stderr
+    assert "script skipped" in said
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_what_changed_nothing_needs_no_putting_back(changed):
+    """Its snapshot is not kept then; where one should be there and is not, that is no good end."""
+    identity = PlaybookIdentity(name="p", path="p.yaml", sha256="0" * 64)
+    venv = Written(kind=WrittenKind.ENVIRONMENT, path="/home/ops/ml-env")
+    torch = Acted(ActionReport(kind="python_packages"), (venv,), changed=changed)
+    undos = [undo(Node(name=NodeName("gpu-01")), identity, "R", {"torch": torch})]
+    found = {"gpu-01": TakenBack()}
+    assert not _worth_asking(found)
+    assert _changed_nothing(undos, found) is not changed
+    gone = "✘ torch: there is no snapshot of /home/ops/ml-env any more: of each thing the last three are kept"
+    assert _preview(undos, found) == ["gpu-01", f"  {gone if changed else '· torch: it had changed nothing'}"]
+    assert not _changed_nothing(undos, {"gpu-01": NodeUnreachable("gone", "look")})
+    assert not _changed_nothing(undos, {"gpu-01": TakenBack(trouble="no room")})
 
 
 def test_later_runs_that_are_taken_back_with_it_are_named_and_listed(stackplan, applied, home):

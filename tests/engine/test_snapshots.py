@@ -282,6 +282,14 @@ def test_a_run_that_is_taken_back_names_what_is_not():
     assert node.outcome is NodeOutcome.OK
 
 
+def test_of_a_node_on_which_nothing_can_be_taken_back_nothing_is_proven():
+    script = Acted(ActionReport(kind="run"))
+    steps, node = reported(TakenBack(), script=script, torch=replace(WRITTEN, changed=False))
+    assert steps == {"script": StepOutcome.SKIPPED, "torch": StepOutcome.SKIPPED}
+    assert node.outcome is NodeOutcome.FAILED
+    assert node.message == "nothing of run R can be put back here; what its actions did stays"
+
+
 def test_what_is_not_proven_is_said_first_with_where_the_clone_lies():
     thing = Thing(path=VENV.path, steps=("torch",), why="/home/ops/ml-env was not put back", clone="/home/ops/.c")
     steps, node = reported(TakenBack(things=(thing,)), torch=WRITTEN)
