@@ -1,6 +1,9 @@
 """What is removed is what was listed, whatever was put in its place meanwhile."""
 
+import errno
 import os
+import re
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +150,149 @@ def test_a_file_that_is_exchanged_under_the_hand_of_the_reader_is_not_read(tree,
     assert listing.read("lock", 100) == b""
     with pytest.raises(OSError, match="not a regular file"):
         listing.read("below", 100)
+
+
+def folder_of(descriptor):
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+
+@pytest.fixture
+def unlinked(monkeypatch):
+    """Note the name of every file that is removed."""
+    real = os.unlink
+    names = []
+
+    def unlink(name, *, dir_fd):
+        real(name, dir_fd=dir_fd)
+        names.append(name)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    return names
+
+
+@pytest.mark.parametrize("place", ["versions", "versions/entry", "versions/entry/below"])
+def test_a_folder_that_may_not_be_written_keeps_all_of_the_tree(tree, take, monkeypatch, unlinked, place):
+    """Root may write anywhere, so what the kernel says of the folder is put into its mouth."""
+    asked = []
+
+    def access(path, mode, *, dir_fd, effective_ids):
+        asked.append((path, mode, effective_ids))
+        return folder_of(dir_fd) != str(tree / "cache" / place)
+
+    monkeypatch.setattr(os, "access", access)
+    before = everything(tree)
+    with pytest.raises(PermissionError, match=re.escape(f"Permission denied: '{tree / 'cache' / place}'")) as refused:
+        take()
+    assert not isinstance(refused.value, removal.Partly)
+    assert unlinked == []
+    assert everything(tree) == before
+    assert set(asked) == {(".", os.W_OK | os.X_OK, True)}, "of the folder itself, as whoever acts"
+
+
+def test_an_empty_folder_needs_no_right_to_write_in_it(tree, monkeypatch):
+    (tree / "cache/versions/entry/empty").mkdir()
+    listing = Listing(str(tree / "cache/versions/entry"))
+    assert listing.complete(lambda: True, lambda: False)
+    monkeypatch.setattr(os, "access", lambda *_, dir_fd, **__: not folder_of(dir_fd).endswith("/empty"))
+    root = removal.open_folder(str(tree / "cache"))
+    removal.remove(root, "versions/entry", listing)
+    os.close(root)
+    assert everything(tree / "cache") == ["versions"]
+
+
+def test_what_lies_on_another_device_keeps_all_of_the_tree(tree, listing, take, monkeypatch, unlinked):
+    """A mount needs more rights than tests have: the folder has another device in the listing and by its descriptor."""
+    real = os.fstat
+    mounted = str(tree / "cache/versions/entry/below")
+
+    def fstat(descriptor):
+        status = real(descriptor)
+        if folder_of(descriptor) != mounted:
+            return status
+        return os.stat_result([*status[:2], status.st_dev + 1, *status[3:]])
+
+    seen = listing.folders["below"]
+    listing.folders["below"] = seen._replace(device=seen.device + 1)
+    monkeypatch.setattr(os, "fstat", fstat)
+    before = everything(tree)
+    with pytest.raises(OSError, match=re.escape(f"another file system is mounted there: '{mounted}'")) as refused:
+        take()
+    assert refused.value.errno == errno.EXDEV
+    assert not isinstance(refused.value, removal.Partly)
+    assert unlinked == []
+    assert everything(tree) == before
+
+
+def before_each_file(monkeypatch, act):
+    """Have `act(how many are gone)` done right before each file is removed."""
+    real = os.unlink
+    gone = []
+
+    def unlink(name, *, dir_fd):
+        act(len(gone))
+        real(name, dir_fd=dir_fd)
+        gone.append(name)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+
+
+def test_half_a_removal_says_how_much_is_gone(tree, take, monkeypatch):
+    def fail(gone):
+        if gone == 1:
+            raise OSError(errno.EROFS, "Read-only file system", "lock")
+
+    before_each_file(monkeypatch, fail)
+    with pytest.raises(removal.Partly, match="Read-only file system") as half:
+        take()
+    assert (half.value.errno, half.value.gone) == (errno.EROFS, 1)
+    assert half.value.filename == str(tree / "cache/versions/entry")
+    assert everything(tree / "cache") == [name for name in WHOLE if not name.endswith("kernel.so")]
+
+
+def test_what_fails_before_the_first_file_is_gone_is_not_half_done(tree, take, monkeypatch):
+    def fail(_):
+        raise OSError(errno.EROFS, "Read-only file system", "kernel.so")
+
+    before_each_file(monkeypatch, fail)
+    before = everything(tree)
+    with pytest.raises(OSError, match="Read-only file system") as refused:
+        take()
+    assert not isinstance(refused.value, removal.Partly)
+    assert everything(tree) == before
+
+
+@pytest.mark.parametrize("change", ["written", "gone"])
+def test_what_changes_once_the_removal_has_begun_is_left_and_half_of_it_is_told(tree, take, monkeypatch, change):
+    """`lock` is the last of the files: between the first and it somebody writes into it, or takes it away."""
+    entry = tree / "cache/versions/entry"
+
+    def interfere(_):
+        if change == "gone":
+            (entry / "lock").unlink()
+        else:
+            (entry / "lock").write_bytes(b"mine")
+
+    first = removal._compare_file
+
+    def compare(descriptor, name, seen, path):
+        if name == "lock" and not (entry / "below/kernel.so").exists():
+            interfere(name)
+        first(descriptor, name, seen, path)
+
+    monkeypatch.setattr(removal, "_compare_file", compare)
+    with pytest.raises(removal.Partly, match="it changed after it was looked at") as half:
+        take()
+    assert (half.value.errno, half.value.gone) == (errno.ESTALE, 1)
+    assert half.value.filename == str(entry / "lock" if change == "written" else entry)
+    assert (entry / "lock").exists() is (change == "written")
+
+
+def test_what_somebody_else_takes_away_whole_meanwhile_is_removed(tree, take, monkeypatch):
+    def interfere(gone):
+        if gone == 1:
+            (tree / "cache/versions/entry").rename(tree / "aside")
+            (tree / "aside/lock").rename(tree / "lock")
+
+    before_each_file(monkeypatch, interfere)
+    take()
+    assert everything(tree / "cache") == ["versions"]

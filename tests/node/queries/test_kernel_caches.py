@@ -458,6 +458,24 @@ class TestClearing:
         assert clear() == 1
         assert f"{HASH} is not removed: Permission denied" in capsys.readouterr().out
 
+    def test_what_was_removed_in_part_is_told_with_how_much(self, clear, write, capsys, monkeypatch):
+        entry = write(f".triton/cache/{HASH}/cuda_utils.so", OLD).parent
+        write(f".triton/cache/{HASH}/__triton_launcher.so", OLD)
+        real = os.unlink
+        gone = []
+
+        def fill(path, *, dir_fd):
+            if gone:
+                raise OSError(30, "Read-only file system", path)
+            real(path, dir_fd=dir_fd)
+            gone.append(path)
+
+        monkeypatch.setattr(os, "unlink", fill)
+        assert clear() == 1
+        said = capsys.readouterr().out
+        assert f"{entry} is not removed: {entry}: Read-only file system; 1 of its 2 files are gone" in said
+        assert "triton: removed 0 entries" in said
+
     def test_an_environment_that_says_nothing(self, clear, tmp_path, capsys, stack):
         (stack.packages / "torch/version.py").write_text("nothing\n")
         assert clear() == 1
