@@ -276,6 +276,18 @@ def test_the_oldest_snapshots_of_a_thing_are_removed(state, venv, tmp_path, monk
     assert len(strays(venv.parent)) == 3
 
 
+def test_runs_within_a_second_stand_in_their_order(state, tmp_path, monkeypatch):
+    moments = iter([1_765_000_000_000_001_000, 1_765_000_000_000_002_000])
+    monkeypatch.setattr(snapshot.time, "time_ns", lambda: next(moments))
+    for run in ("R1", "R2"):
+        taken(state, tmp_path / "file", FILE, run=run)
+    answers = [snapshots.answer({"run": run}, Context()) for run in ("R1", "R2")]
+    assert [(about["later"], about["taken"]) for (about,) in answers] == [
+        (["R2"], "2025-12-06T05:46:40.000001Z"),
+        ([], "2025-12-06T05:46:40.000002Z"),
+    ]
+
+
 def test_room_is_told_without_writing_anything(state, venv, monkeypatch):
     before = tree(venv.parent)
     told = snapshot_room.answer({"run": "R1", "kind": ENVIRONMENT, "path": str(venv)}, Context())
