@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from stackplan.language.lint._status import mentions, working
-from stackplan.language.lint._tree import Block, Chain, Command, Pipeline, surface, within
+from stackplan.language.lint._status import asked, working
+from stackplan.language.lint._tree import Block, Command, Pipeline, surface
 
 _ENTERING = frozenset({"cd", "pushd"})
 
@@ -14,7 +14,12 @@ def half_way(block: Block) -> Iterator[tuple[Command, Command]]:
     With it comes the work that is left out. A line whose status is looked at, or which ends the block, is none of them.
     """
     for chain, following in zip(block.chains, block.chains[1:], strict=False):
-        if chain.operators and set(chain.operators) == {"&&"} and chain.end != "&" and not _looked_at(following):
+        if (
+            chain.operators
+            and set(chain.operators) == {"&&"}
+            and chain.end != "&"
+            and not asked(following.pipelines[0])
+        ):
             left_out = working(chain.pipelines[-1])
             lost = [it for pipeline in chain.pipelines[:-1] for it in _work(pipeline)]
             if lost and left_out and all(it.errexit and not it.tested for it in (*lost, *left_out)):
@@ -26,7 +31,3 @@ def _work(pipeline: Pipeline) -> list[Command]:
         return []
     entering = [it for part in pipeline.parts for it in surface(part) if it.program in _ENTERING]
     return entering or working(pipeline)
-
-
-def _looked_at(chain: Chain) -> bool:
-    return any(mentions(it, "?") for it in within(chain.pipelines[0]))

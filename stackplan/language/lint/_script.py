@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 from stackplan.language.lint._shell import Command, read, read_arguments
-from stackplan.language.lint._tree import Block, flat
+from stackplan.language.lint._tree import Block, flat, groups
 from stackplan.model.cached import cached_property
 from stackplan.model.location import Location
 
@@ -44,8 +44,11 @@ class Script:
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The names of the variables that any of its commands looks at."""
-        return frozenset(name for command in self.commands for name in command.variables)
+        """The names of the variables that any of its commands looks at, or a `case` or `for`."""
+        found = {name for command in self.commands for name in command.variables}
+        if self.mentions("case", "for"):
+            found.update(*(it.variables for it in groups(self.block)))
+        return frozenset(found)
 
     @cached_property
     def _lines(self) -> list[str]:

@@ -7,7 +7,7 @@ from stackplan.language.lint._apt import simulates
 from stackplan.language.lint._cleaning import cleans
 from stackplan.language.lint._looking import looks_by_verb
 from stackplan.language.lint._notices import notifies
-from stackplan.language.lint._tree import Block, Command, Pipeline, surface, surface_of
+from stackplan.language.lint._tree import Block, Command, Group, Pipeline, surface, surface_of, within
 
 _SAYING = frozenset({"echo", "printf", "logger", "wall", "date", "sleep", "true", ":", "cat", "tput"})
 _ANSWERING = frozenset(
@@ -22,6 +22,7 @@ _ANSWERING = frozenset(
         "jobs", "blkid", "vgs", "pvs", "lvs", "getcap", "lscpu", "lsusb", "lsmem", "lsscsi", "uptime", "who", "w",
         "vmstat", "iostat", "mpstat", "numastat", "ibstatus", "ibv_devinfo", "ibv_devices", "ibdev2netdev",
         "dmidecode", "smartctl", "column", "host", "dig", "nslookup", "getenforce", "sestatus", "sensors",
+        "apt-config", "debconf-show", "ofed_info", "lshw", "lstopo", "iblinkinfo", "ibhosts", "lsinitramfs",
     }
 )  # fmt: skip
 """Programs that change nothing: a status other than 0 is an answer and no failure."""
@@ -67,6 +68,12 @@ def _looks(command: Command) -> bool:
             words[:1] in (("topo",), ("nvlink",)) or all(it.startswith(_NVIDIA_SMI) or it[:1] != "-" for it in words)
         ),
         "mount": lambda: not words,
+        "sysctl": lambda: (
+            not any("=" in word for word in words)
+            and not command.has_flag("w", "--write", "--load", "--system")
+            and not command.has_flag("p")
+            and not command.has_flag("f")
+        ),
         "command": lambda: bool({"-v", "-V"} & set(words)),
         "sudo": lambda: bool({"-v", "-l", "-k"} & set(words)),
         "fuser": lambda: not command.has_flag("k", "--kill"),
@@ -147,6 +154,14 @@ def mentions(command: Command, name: str) -> bool:
         return name in command.variables
     words = (*command.words, *command.assignments)
     return any(("?" in word or "PIPESTATUS" in word) and _LAST_STATUS.search(word) for word in words)
+
+
+def asked(pipeline: Pipeline) -> bool:
+    """Return whether a pipeline looks at the status of what ran before it: `rc=$?`, `case $? in`."""
+    groups = (part for part in pipeline.parts if isinstance(part, Group))
+    if any("?" in word and _LAST_STATUS.search(word) for group in groups for word in group.words):
+        return True
+    return any(mentions(it, "?") for it in within(pipeline))
 
 
 def working(pipeline: Pipeline) -> list[Command]:

@@ -126,6 +126,11 @@ class Group:
     redirections: tuple[tuple[str, str], ...] = ()
     inner: tuple["Block", ...] = field(default=(), compare=False, repr=False)
 
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The names of the variables that its own words look at: `case $rc in`."""
+        return frozenset(name for word in self.words if "$" in word for name in _NAMED.findall(word))
+
 
 Part = Command | Group
 
@@ -189,6 +194,12 @@ def blocks(block: Block) -> Iterator[Block]:
         for part in pipeline.parts:
             for it in inside(part):
                 yield from blocks(it)
+
+
+def groups(block: Block) -> Iterator[Group]:
+    """Yield every group of a block, at whatever depth."""
+    for it in pipelines(block):
+        yield from (part for part in it.parts if isinstance(part, Group))
 
 
 def pipelines(block: Block) -> Iterator[Pipeline]:

@@ -10,7 +10,7 @@ from dataclasses import field
 from itertools import chain as joined
 
 from stackplan.language.lint._proving import proven_up_to
-from stackplan.language.lint._status import mentions, nothing, working
+from stackplan.language.lint._status import asked, nothing, working
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, blocks, surface, surface_of, within
 from stackplan.model.frozen import dataclass
 
@@ -146,7 +146,7 @@ def _answered(following: Chain | None) -> bool:
     if following is None:
         return False
     found = list(within(following.pipelines[0]))
-    return any(mentions(it, "?") for it in found) or (len(found) == 1 and nothing(found[0]))
+    return asked(following.pipelines[0]) or (len(found) == 1 and nothing(found[0]))
 
 
 def _asks_given(block: Block) -> bool:

@@ -12,7 +12,7 @@ from stackplan.language.lint._rounds import unheard
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._script import Script
 from stackplan.language.lint._shell import Command
-from stackplan.language.lint._status import asks, mentions, nothing, passes_over, says, shows, working, works
+from stackplan.language.lint._status import asked, asks, mentions, nothing, passes_over, says, shows, working, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
 from stackplan.language.lint._unstopped import Unstopped, in_own_shell
@@ -201,7 +201,7 @@ def _unheard(pipeline: Pipeline, following: list[Pipeline], script: Script) -> b
                 word.partition("=")[0] for word in (*it.assignments, *it.words[1:]) if re.match(r"\w+=.*\$\{?\?", word)
             ]
             return bool(names) and script.variables.isdisjoint(names)
-    return True
+    return not any(map(asked, following))
 
 
 def _ends_well(command: Command) -> bool:
