@@ -105,6 +105,6 @@ def _brought_back(failure: Failure, names: frozenset[str]) -> str | None:
         counting = [name for name in it.things if name == "torch" or name in names or name.startswith("nvidia-")]
         if it.place == place and counting:
             told = it.things["torch" if "torch" in counting else counting[0]]
-            command = f"stackplan apply {shlex.quote(failure.playbook.path)}"
-            return f"`{command}` puts {failure.wishes.venv} right: step `{it.step}` wants {told}."
+            command = f"`stackplan apply {shlex.quote(failure.playbook.path)}`, for these nodes and variables,"
+            return f"{command} puts {failure.wishes.venv} right: step `{it.step}` wants {told}."
     return None

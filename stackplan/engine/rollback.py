@@ -45,7 +45,8 @@ class Acted:
     def why_not_put_back(self) -> str:
         """Why nothing of it is put back, where there is no snapshot of it."""
         if self.stays:
-            return f"what `{self.action.kind}` did is not taken back: nothing tells what it was before"
+            did = f"what `{self.action.kind}` did is not taken back"
+            return f"{did}: there is no snapshot of it, and it stays as it is now"
         if not self.changed:
             return "it had changed nothing"
         paths = ", ".join(it.path for it in self.writes)

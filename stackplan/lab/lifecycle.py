@@ -161,7 +161,7 @@ def describe(state: LabState) -> str:
     """Return what a person needs to use the lab."""
     nodes = ", ".join(state.nodes) if len(state.nodes) <= 4 else f"{state.nodes[0]} to {state.nodes[-1]}"
     return (
-        f"A lab runs (process {state.pid}): {nodes}, package index {state.index_url}.\n"
+        f"A lab runs (process {state.pid}): {nodes}, package index {state.index_url}\n"
         f"  stackplan apply playbooks/cuda13-{state.family}.yaml -i {state.inventory}\n"
         f"  ssh -F {shlex.quote(str(Path(state.inventory).parent / 'ssh_config'))} {state.nodes[0]}\n"
         "  stackplan lab stop\n"

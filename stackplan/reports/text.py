@@ -26,6 +26,8 @@ from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, node_word
 GROUPS_IN_FULL = 8
 DETAILS = 10
 ROWS = 20
+_RESUMED = ("apply", "resume")
+_CUT_SHORT = (NodeOutcome.INTERRUPTED, NodeOutcome.LOST)
 _BY_WORK = ("plan", "rollback")
 """Commands that tell what would be done: their nodes stand together where that is the same but for the own name."""
 
@@ -126,11 +128,13 @@ def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
 
 
 def _run(report: Report) -> str | None:
-    """Return the run's id and, where it did not end well, the command that writes a page about it."""
+    """Return the run's id and, where it did not end well, the commands that go on with it or write a page about it."""
     if report.run is None:
         return None
     run = safe(report.run)
     well = report.outcome in (NodeOutcome.OK, NodeOutcome.PENDING)
+    if report.command in _RESUMED and any(it.outcome in _CUT_SHORT for it in report.nodes):
+        return f"run {run} · `stackplan resume {run}` goes on · `stackplan report {run}`"
     return f"run {run}" if well else f"run {run} · `stackplan report {run}`"
 
 

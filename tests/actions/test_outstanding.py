@@ -38,7 +38,10 @@ def lacking(place="/home/ops/ml-env", **things):
 def test_what_is_lacking_of_another_environment_explains_nothing_here(state):
     wanted = "torch==2.11.0, and 2.9.1 is there"
     assert state(lacking("/home/ops/other", torch=wanted)).startswith("Pin the build")
-    back = "`stackplan apply playbook.yaml` puts ~/ml-env right: step `first` wants torch==2.11.0, and 2.9.1 is there."
+    back = (
+        "`stackplan apply playbook.yaml`, for these nodes and variables, puts ~/ml-env right: "
+        "step `first` wants torch==2.11.0, and 2.9.1 is there."
+    )
     assert state(lacking("/home/ops/other", torch="nothing"), lacking(torch=wanted)) == back
 
 

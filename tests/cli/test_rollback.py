@@ -158,7 +158,7 @@ def test_what_would_be_put_back_is_shown_before_it_is_asked():
         "  ↩ /home/ops/ml-env (torch)",
         "      torch 2.11.0+cu130 → 2.10.0+cu128",
         "      written since by R2, which is taken back with it",
-        "  · script: what `run` did is not taken back: nothing tells what it was before",
+        "  · script: what `run` did is not taken back: there is no snapshot of it, and it stays as it is now",
         "gpu-02",
         "  ? cannot be asked: gone",
     ]

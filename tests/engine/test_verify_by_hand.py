@@ -68,7 +68,7 @@ def look(tmp_path):
         target = Target(Node(name=NodeName("gpu-01")), bind(rendering.playbook))
         survey = Survey(redactor=Redactor(), clock=FakeClock())
         (report,) = verify([target], lambda _: node, survey).nodes
-        return report, f"`stackplan apply '{path}'` puts ~/ml-env right: "
+        return report, f"`stackplan apply '{path}'`, for these nodes and variables, puts ~/ml-env right: "
 
     return build
 

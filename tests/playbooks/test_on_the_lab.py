@@ -83,7 +83,7 @@ def test_hopper_to_cuda_13_and_back_again(call, lab):
     assert set(outcomes(again).values()) == {"satisfied", "skipped"}
 
     put_old_torch_back(lab, "gpu-01")
-    remedy = "cuda13-hopper.yaml` puts ~/ml-env right: step `torch` wants torch==2.11.0, and 2.9.1+cu128 is there."
+    remedy = "cuda13-hopper.yaml`, for these nodes and variables, puts ~/ml-env right: step `torch` wants torch==2.11.0"
     found = call("verify", "cuda13-hopper", "gpu-01", *SERVING, check=3)
     told = [(step["id"], it) for step in found["steps"] for it in step["diagnoses"]]
     assert [step for step, _ in told] == ["torch", "sgl-kernel", "flashinfer-jit-cache"]

@@ -162,6 +162,24 @@ def test_the_command_for_a_page_is_told_where_a_run_did_not_end_well(sample):
     assert told == (name in ("no_op", "unreachable"))
 
 
+@pytest.mark.parametrize("sample", ["no_op"], indirect=True)
+@pytest.mark.parametrize(
+    ("command", "outcome", "expected"),
+    [
+        ("apply", NodeOutcome.INTERRUPTED, True),
+        ("resume", NodeOutcome.LOST, True),
+        ("apply", NodeOutcome.FAILED, False),
+        ("rollback", NodeOutcome.INTERRUPTED, False),
+        ("verify", NodeOutcome.INTERRUPTED, False),
+    ],
+)
+def test_a_run_that_was_cut_short_is_told_with_the_command_that_goes_on(sample, command, outcome, expected):
+    _, report = sample
+    cut = replace(report, command=command, nodes=tuple(replace(it, outcome=outcome) for it in report.nodes))
+    told = text.render(replace(cut, outcome=outcome), width=120, colour=False)
+    assert (f"`stackplan resume {report.run}` goes on" in told) == expected
+
+
 def test_what_is_not_known_is_never_called_not_held(unproven_report):
     """Only what is known not to hold: a step, a node and the last line each have a word of their own for doubt."""
     first, second = unproven_report.nodes

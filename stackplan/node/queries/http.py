@@ -31,6 +31,8 @@ from stackplan.node.queries._http_encoding import Undecodable, decoded
 from stackplan.node.queries._http_head import Malformed, read_final_head
 
 BODY_LIMIT = 5_000_000
+BEGINNING = 60
+"""Bytes of a body that is no JSON which are told."""
 _TOO_DEEP = "the body's JSON is nested too deeply to be read"
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EPERM)
@@ -91,7 +93,8 @@ def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:
     try:
         document = json.loads(raw.decode("utf-8"), parse_float=_Literal, parse_int=_Literal)
     except ValueError as error:
-        return {"json_fault": f"the body is no JSON: {error}"}
+        begins = raw[:BEGINNING].decode("utf-8", "replace").strip()
+        return {"json_fault": f"the body is no JSON: {error}; it begins: {begins}" if begins else "the body is empty"}
     except RecursionError:
         return {"body_fault": _TOO_DEEP}
     found = {pointer: resolve(document, pointer) for pointer in pointers}

@@ -137,10 +137,14 @@ def test_numbers_are_told_from_texts_that_look_like_some(ask, monkeypatch):
     assert (told["values"]["/n"], told["values"]["/f"]) == ("1e2", "-1.0")
 
 
-def test_a_body_that_is_no_json(ask):
-    told = ask("/health", pointers=["/a"])
-    assert told["json_fault"].startswith("the body is no JSON")
+def test_a_body_that_is_no_json_is_told_with_its_beginning(ask, monkeypatch):
+    monkeypatch.setitem(PAGES, "/starting", (200, b"<html>starting</html>" + b"x" * 100_000, {}))
+    monkeypatch.setitem(PAGES, "/empty", (200, b" \n", {}))
+    told = ask("/starting", pointers=["/a"])
+    assert told["json_fault"].startswith("the body is no JSON: Expecting value: line 1 column 1")
+    assert told["json_fault"].endswith(f"; it begins: <html>starting</html>{'x' * 39}")
     assert told["values"] == {}
+    assert ask("/empty", pointers=["/a"])["json_fault"] == "the body is empty"
 
 
 def test_json_that_is_nested_too_deeply_is_not_said_to_be_none(ask):
