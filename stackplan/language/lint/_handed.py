@@ -11,6 +11,7 @@ from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
+_EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _OF_SYSTEM = re.compile(
     r"\b(?:os\.(?:system|popen)|(?:subprocess\.)?(?:run|call|check_call|check_output|Popen|getoutput))\(\s*"
     r"(?P<told>\[[^\]]*\]|[rbuf]?(?P<quote>['\"]).*?(?<!\\)(?P=quote))"
@@ -136,12 +137,14 @@ def printed(command: Command) -> tuple[str, int | None] | None:
 
 
 def _executed(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of find's `-exec COMMAND ;` and its like."""
-    for at, word in enumerate(words):
-        if word in ("-exec", "-execdir", "-ok", "-okdir"):
-            rest = words[at + 1 :]
-            end = next((n for n, it in enumerate(rest) if it in (";", "+")), len(rest))
-            yield rest[:end]
+    """Yield the commands of find's `-exec COMMAND ;` and its like; one that stands within another is that one's."""
+    at = 0
+    while at < len(words):
+        at += 1
+        if words[at - 1] in _EXECUTING:
+            end = next((n for n in range(at, len(words)) if words[n] in (";", "+")), len(words))
+            yield words[at:end]
+            at = end
 
 
 def python_text(command: Command) -> str:

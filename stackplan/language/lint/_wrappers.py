@@ -69,6 +69,8 @@ _WRAPPERS = {
     "poetry": _wrapper("", verbs=_RUN),
     "ip": _wrapper("", operands=1, verbs=("netns", "exec")),
 }
+_MOST_WRAPPERS = 100
+"""So many are taken off at most, for each costs what stands behind it."""
 _LOGIN = frozenset({"-i", "-s", "--login", "--shell"})
 _USERS = {
     "sudo": ("-u", "--user"),
@@ -90,7 +92,7 @@ def unwrapped(command: Command) -> Command:
     words = list(command.words)
     assignments, wrappers, user = list(command.assignments), list(command.wrappers), command.user
     given, elsewhere = list(command.given), command.elsewhere
-    while words:
+    while words and len(wrappers) < _MOST_WRAPPERS:
         name = words[0].rpartition("/")[2]
         if ASSIGNMENT.match(words[0]):
             assignments.append(words.pop(0))
