@@ -22,6 +22,8 @@ _LOCAL = frozenset({"install FILE", "localinstall FILE"})
 _OF_REPOSITORY = re.compile(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
 """Packages that only tell where others come from."""
 _SPARING = ("--dry-run", "--no-act", "--simulate", "--test", "--root", "--instdir", "-q", "--query", "-V", "--help")
+_PRINTING = "--apt-line"
+"""By this gdebi says what apt would be given, and installs nothing."""
 _BY_DPKG = frozenset({"-r", "--remove", "-P", "--purge", "--set-selections"})
 
 
@@ -65,7 +67,7 @@ def _files(it: Command) -> list[str]:
 
 def _with_dependencies(it: Command) -> str | None:
     """Return what puts in a package out of a file, with those that it depends on: `gdebi FILE`, `dnf install FILE`."""
-    if it.program not in _LOCAL_PROGRAMS or it.elsewhere or it.has(*_SPARING):
+    if it.program not in _LOCAL_PROGRAMS or it.elsewhere or it.has(*_SPARING, _PRINTING):
         return None
     told = it.plain[0] if it.program in ("dnf", "yum") and it.plain else "install"
     if it.program == "alien" and not it.has_flag("i", "--install"):

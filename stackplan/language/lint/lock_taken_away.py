@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 
 from stackplan.language.lint._removal import removed
 from stackplan.language.lint._rule import Finding, error
@@ -9,6 +10,7 @@ from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Command, Pipeline, blocks, own_pipelines, within
 
 _LOCK = re.compile(r"/var/(?:lib|cache|\{[^}]*\})/?(?:dpkg|apt|\{[^}]*\}|\*).*(?:lock|\*)|/var/lib/dpkg/lock")
+_LOCKS = ("lock", "lock-frontend")
 _HOLDERS = re.compile(r"(?<![\w-])(?:apt|\[a\]pt|apt-get|dpkg|unattended-upgr\w*)(?![\w-])")
 _MARKS = ("apt", "dpkg", "unattended", "/var/")
 _KILLING = frozenset({"pkill", "killall", "skill"})
@@ -23,7 +25,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         for block in blocks(step.script.block):
             folder = ""
             for pipeline in own_pipelines(block):
-                taken = dict.fromkeys(it for it, path in removed(pipeline, folder) if _LOCK.search(path))
+                taken = dict.fromkeys(it for it, path in removed(pipeline, folder) if _is_lock(path))
                 for it in taken or _killing(pipeline):
                     summary = "another program is changing packages right now; without its lock the database is torn"
                     remedy = "wait for it: `apt_packages` with `lock_timeout: 10m`"
@@ -31,6 +33,16 @@ def check(subject: Subject) -> Iterator[Finding]:
                 last = pipeline.parts[-1]
                 if isinstance(last, Command) and last.program in ("cd", "pushd"):
                     folder = last.plain[0] if last.plain else ""
+
+
+def _is_lock(path: str) -> bool:
+    """Return whether a path is one of a lock, or a pattern that one of them fits: `archives/*`, and not `*.deb`."""
+    if not _LOCK.search(path):
+        return False
+    name = path.rpartition("/")[2]
+    if "*" in name and "{" not in name:
+        return "/partial/" not in path and any(fnmatch(it, name) for it in _LOCKS)
+    return "lock" in name
 
 
 def _killing(pipeline: Pipeline) -> list[Command]:

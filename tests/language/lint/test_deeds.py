@@ -418,3 +418,26 @@ def test_the_toolkit_of_an_image_is_not_the_nodes(codes):
 """
     assert codes(toolkit.replace("ARGV", "/usr/local/cuda/bin/nvcc, --version")) == ["SP135"]
     assert codes(toolkit.replace("ARGV", "chroot, /srv/rootfs, /usr/local/cuda/bin/nvcc, --version")) == []
+
+
+def test_a_pattern_that_no_lock_fits_takes_none_away(spelled):
+    found = [
+        "rm -f /var/cache/apt/archives/*",
+        "rm -f /var/lib/dpkg/lock*",
+        "find /var/lib/apt -name 'l*k' -delete",
+        "rm -rf /var/lib/apt/lists/*",
+        "rm -f /var/lib/{dpkg,apt/lists}/lock",
+    ]
+    silent = [
+        "rm -f /var/cache/apt/archives/*.deb",
+        "rm -rf /var/cache/apt/archives/partial/*",
+        "rm -f /var/lib/apt/lists/developer.download.nvidia.com_*",
+        "find /var/cache/apt/archives -name '*.deb' -delete",
+        "find /var/cache/apt/archives -name '*.deb' -exec rm -f {} +",
+        "find /var/cache/apt/archives -name 'nvidia-*' -print0 | xargs -0 -r rm -f",
+    ]
+    assert spelled.scripts([*found, *silent], "SP168") == found
+
+
+def test_gdebi_that_prints_a_line_for_apt_installs_nothing(spelled):
+    assert spelled.scripts(["gdebi -n /srv/x.deb", "gdebi --apt-line /srv/x.deb"], "SP166") == ["gdebi -n /srv/x.deb"]
