@@ -115,3 +115,21 @@ def test_no_finding_shows_it(review, script):
     found = review(text).findings
     assert found
     assert all("hunter22" not in f"{it.summary} {it.remedy} {it.source}" for it in found)
+
+
+def test_what_stands_in_for_a_secret_or_names_its_key_is_none(spelled):
+    found = [
+        "psql -c \"ALTER ROLE x PASSWORD 'hunter22'\"",
+        "psql -c \"ALTER ROLE x PASSWORD '__hunter22'\"",
+        'curl -d \'{"password": "hunter22"}\' https://x.example.com/a',
+        'curl -d \'{"secretKey": "hunter22"}\' https://x.example.com/a',
+        'curl -d \'{"password": "password"}\' https://x.example.com/a',
+    ]
+    silent = [
+        *(
+            f"psql -c \"ALTER ROLE x PASSWORD '{it}'\""
+            for it in ("__PW__", "CHANGEME", "change-me", "@DB_PASSWORD@", "%DB_PASSWORD%")
+        ),
+        'curl -d \'{"passwordRef": {"name": "x"}, "secretKey": "password"}\' https://x.example.com/a',
+    ]
+    assert spelled.scripts([*found, *silent], "SP190") == found
