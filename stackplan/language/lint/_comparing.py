@@ -79,6 +79,9 @@ def _comparisons(script: Block, made: set[str]) -> Iterator[set[str]]:
                 files = _named(it, commands[:at])
                 if not files or not files <= made:
                     yield files
+                if any(not _SUM_SUFFIX.sub("", file) for file in files - made):
+                    # A list of the sums of whatever was fetched beside it, which may have been fetched itself.
+                    yield set()
             elif _sums(it):
                 read = any(other.program not in _ONLY_PRINTING for other in commands[at + 1 :])
                 kept = any(target in other.text for target in _written(it) for other in later)

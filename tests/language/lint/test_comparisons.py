@@ -35,3 +35,14 @@ def test_a_comparison_of_another_file_is_none_and_neither_is_a_sum_that_nobody_r
 
 def test_what_a_script_compares_is_left_alone(spelled):
     assert spelled.scripts(COMPARED, "SP170") == []
+
+
+def test_a_list_of_sums_that_was_fetched_as_well_compares_what_stands_beside_it(spelled):
+    both = "curl -fsSLO https://m.example.com/SHA256SUMS\ncurl -fsSLO https://m.example.com/a.tgz\n"
+    found = [both, both + "gpg --verify SHA256SUMS.asc SHA256SUMS"]
+    silent = [
+        both + "sha256sum -c SHA256SUMS",
+        both + "sha256sum -c --ignore-missing SHA256SUMS",
+        both + "grep ' a.tgz$' SHA256SUMS | sha256sum -c -",
+    ]
+    assert spelled.scripts([*found, *silent], "SP170") == found
