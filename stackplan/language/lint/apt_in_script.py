@@ -32,10 +32,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         keyrings: frozenset[str] | None = None
         for it in step.commands:
             done = verb(it) or _of_dpkg(it) or _with_dependencies(it)
-            marks = it.program == "apt-mark" and it.plain[:1] in (("hold",), ("unhold",)) and not it.elsewhere
-            if done in _CHANGING or done in _LOCAL or done in _BY_DPKG or marks:
-                what = f"{it.program} {done or 'hold'}"
-                summary = f"`{what}` in a script may wait for an answer or a lock, and predicts nothing"
+            if done in _CHANGING or done in _LOCAL or done in _BY_DPKG:
+                summary = f"`{it.program} {done}` in a script may wait for an answer or a lock, and predicts nothing"
                 remedy = "write it as a step `apt_packages`"
                 if done in _LOCAL:
                     remedy = _STATE["rpm" if it.program in ("dnf", "yum") else "dpkg"]

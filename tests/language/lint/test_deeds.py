@@ -441,3 +441,8 @@ def test_a_pattern_that_no_lock_fits_takes_none_away(spelled):
 
 def test_gdebi_that_prints_a_line_for_apt_installs_nothing(spelled):
     assert spelled.scripts(["gdebi -n /srv/x.deb", "gdebi --apt-line /srv/x.deb"], "SP166") == ["gdebi -n /srv/x.deb"]
+
+
+def test_apt_mark_waits_for_no_answer(spelled):
+    found = ["apt-get remove -y x", "dpkg --set-selections < /srv/x"]
+    assert spelled.scripts([*found, "apt-mark hold x", "apt-mark unhold x"], "SP166") == found
