@@ -193,12 +193,13 @@ def _besides(things: Sequence[Thing]) -> list[str]:
     """Return what is to be said of the things beside that they are put back: once a node, however many steps wrote."""
     said = []
     for it in things:
+        # First what is short and goes furthest: what changed may be a long list, of which reports show the beginning.
+        if it.later:
+            said.append(f"{it.path} was written since by {', '.join(it.later)}, which was taken back with it")
         if it.kept:
             since = it.changed_since
             changed = f"{it.path}: {since}" if since else f"{it.path} had changed since the run wrote it"
             said.append(f"{changed}. What was there is kept in {', '.join(it.kept)}")
-        if it.later:
-            said.append(f"{it.path} was written since by {', '.join(it.later)}, which was taken back with it")
     return said
 
 
