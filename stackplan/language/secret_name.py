@@ -23,6 +23,10 @@ _STANDS_FOR_ONE = re.compile(
     # Where names of users are looked for, as nsswitch.conf says of `passwd`.
     rf"{_NAME_SERVICE}(?:\s+{_NAME_SERVICE})*|"
     r"not[-_](?:needed|used|required)|no[-_]key.*|sk-no-key-required|prompt|ask|"
+    # What somebody, or another program, is to put the secret in place of: CHANGEME, `__PW__`.
+    r"(?:change|replace)[-_ ]?(?:me|this)|place[-_]?holder|tbd|todo|to[-_]be[-_](?:set|filled|replaced|provided)|"
+    r"(?:insert|put|enter|replace|fill)[-_](?:your|the|with|in|here)(?:[-_].*)?|"
+    r"__\w+__|##\w+##|"
     # A sentence that says where it is to be had.
     r"(?:see|ask|stored|kept|managed|provided)[-_\s].*",
     re.IGNORECASE,

@@ -24,8 +24,6 @@ _GRANTED = re.compile(
     re.IGNORECASE,
 )
 """`ALTER USER x PASSWORD 'y'`, `CREATE USER x IDENTIFIED BY 'y'`, `SET PASSWORD FOR x = 'y'`."""
-_STANDS_IN = re.compile(r"(?:__|@@?|%%?|<|#)\w+(?:__|@@?|%%?|>|#)|(?:CHANGE|REPLACE)[-_]?ME|PLACEHOLDER", re.IGNORECASE)
-"""What another program puts the secret in place of: `__PW__`, `@DB_PASSWORD@`, CHANGEME."""
 _MEMBER = re.compile(r"\"(?P<name>[A-Za-z][\w-]{0,60})\"\s*:\s*\"(?P<secret>[^\"]+)\"")
 """`{"UserName": "ops", "Password": "y"}`, as the accounts of a management controller are told."""
 
@@ -37,18 +35,18 @@ def by_place(command: Command) -> Iterator[tuple[str, str]]:
     elif command.program in _OF_SQL:
         for text in _texts(command, "password", "identified"):
             granted = (it["secret"] for it in _GRANTED.finditer(text))
-            yield from (("a password in SQL", it) for it in granted if _written_out(it))
+            yield from (("a password in SQL", it) for it in granted if in_clear(it, shortest=3))
     elif command.program in _SENDING:
         for text in _texts(command, '":', '" :'):
             for it in _MEMBER.finditer(text):
-                if is_secret_name(it["name"]) and _written_out(it["secret"]) and not _names_key(**it.groupdict()):
+                if (
+                    is_secret_name(it["name"])
+                    and in_clear(it["secret"], shortest=3)
+                    and not _names_key(**it.groupdict())
+                ):
                     yield f"the value of `{it['name']}`", it["secret"]
     elif "set" in command.plain[:3]:
         yield from _set(command.plain[command.plain.index("set") + 1 :])
-
-
-def _written_out(secret: str) -> bool:
-    return in_clear(secret, shortest=3) and _STANDS_IN.fullmatch(secret) is None
 
 
 def _names_key(name: str, secret: str) -> bool:

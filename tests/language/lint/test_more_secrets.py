@@ -133,3 +133,22 @@ def test_what_stands_in_for_a_secret_or_names_its_key_is_none(spelled):
         'curl -d \'{"passwordRef": {"name": "x"}, "secretKey": "password"}\' https://x.example.com/a',
     ]
     assert spelled.scripts([*found, *silent], "SP190") == found
+
+
+def test_a_word_that_is_to_be_replaced_is_no_secret_wherever_it_stands(spelled):
+    found = [
+        "psql -c \"UPDATE users SET password='hunter22' WHERE false\"",
+        "psql -c \"UPDATE users SET password='changeme22'\"",
+        "/opt/x --password mechange",
+        "export DB_PASSWORD=holderplace",
+        "export DB_PASSWORD=__hunter22",
+        "/opt/x --token replacement4",
+        "/opt/x --token todolist",
+    ]
+    words = ("CHANGEME", "change-me", "REPLACE_ME", "replace-this", "placeholder", "PLACE_HOLDER", "xxxxxxxx")
+    silent = [
+        *(f"psql -c \"UPDATE users SET password='{it}' WHERE false\"" for it in words),
+        *(f"/opt/x --password {it}" for it in words),
+        *(f"export DB_PASSWORD={it}" for it in (*words, "__DB_PASSWORD__", "##PASSWORD##", "insert-your-token")),
+    ]
+    assert spelled.scripts([*found, *silent], "SP190") == found
