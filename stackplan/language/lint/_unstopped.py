@@ -50,8 +50,11 @@ class Unstopped:
                 yield from self._given_to_function(part)
                 yield from self._in_substitutions(part) if part.inner and not self.inherits else ()
             elif part.kind in _ASKING:
-                for tested in (it for role, test in part.blocks if role == "test" for it in test.chains):
-                    for pipeline in tested.pipelines:
+                for pipeline in (
+                    it.pipelines[-1] for role, test in part.blocks if role == "test" for it in test.chains
+                ):
+                    # The chain of a test is looked at for itself: of what stands behind `!` or before `&&` it tells.
+                    if not pipeline.negated:
                         yield from self._in_tested(pipeline, f"{part.kind} {_start(pipeline)}")
 
     def _in_tested(self, pipeline: Pipeline, told: str) -> Iterator[Lost]:

@@ -142,14 +142,24 @@ def test_what_ends_a_script_is_left_alone(spelled):
     assert spelled.scripts(HEARD, "SP160") == []
 
 
-def test_each_command_is_told_of_once(review):
-    text = "f() { /opt/a; /opt/b; }\nf || exit 1\nif f; then touch /x; fi"
+ONCE = {
+    "f() { /opt/a; /opt/b; }\nf || exit 1\nif f; then touch /x; fi": "f || …",
+    "if ! ( set -e; cd /srv/app; make; make install ); then exit 1; fi": "! ( … )",
+    "if ! { make; make install; }; then exit 1; fi": "! { … }",
+    "if { make; make install; } && test -e /x; then touch /y; fi": "{ … } && …",
+    "while ! ( make; make install ); do sleep 5; done": "! ( … )",
+    "if ( make; make install ); then touch /y; fi": "if ( … )",
+}
+
+
+@pytest.mark.parametrize(("text", "within"), ONCE.items(), ids=range(len(ONCE)))
+def test_each_command_is_told_of_once(review, text, within):
     script = "".join(f"        {line}\n" for line in text.splitlines())
     found = review(
         f"  - id: one\n    run:\n      script: |\n{script}    postconditions: [{{file: {{path: /x}}}}]\n"
     ).findings
     assert [(it.code, it.summary) for it in found] == [
-        ("SP160", "`set -e` is off within `f || …`: where this fails, what stands behind it runs")
+        ("SP160", f"`set -e` is off within `{within}`: where this fails, what stands behind it runs")
     ]
 
 
