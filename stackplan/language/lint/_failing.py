@@ -21,11 +21,28 @@ _PACKAGES = frozenset({"dpkg", "dnf", "yum", "zypper", "rpm", "snap", "npm", "dk
 
 def failing(script: Block) -> frozenset[int]:
     """Return the identities of the blocks behind which nothing but a failure comes: `{ dmesg; exit 1; }`."""
-    defined = [(it.words[:1], _body(it)) for block in blocks(script) for it in _groups(block) if it.kind == "function"]
-    functions = frozenset(it for name, body in defined if _fails(body, frozenset(), noted=_notes(body)) for it in name)
     found: list[int] = []
-    _gather(script, functions, found, noted=False, already=False)
+    _gather(script, failing_functions(script), found, noted=False, already=False)
     return frozenset(found)
+
+
+def failing_functions(script: Block) -> frozenset[str]:
+    """Return the names of the functions of a script that end with a failure in any case: `fail() { …; exit 1; }`."""
+    defined = [
+        (it.words[:1], function_body(it)) for block in blocks(script) for it in _groups(block) if it.kind == "function"
+    ]
+    return frozenset(it for name, body in defined if _fails(body, frozenset(), noted=_notes(body)) for it in name)
+
+
+def ends_badly(block: Block, functions: frozenset[str]) -> bool:
+    """Return whether a block ends with a failure, and with nothing else before; `functions` are those that do."""
+    return _fails(block, functions, noted=False)
+
+
+def leaves_well(command: Command) -> bool:
+    """Return whether a command leaves a script or a function with a status that may be 0."""
+    status = command.words[1] if len(command.words) == 2 else ""
+    return command.program in ("exit", "return") and not (_FAILED.fullmatch(status) or _GIVEN.fullmatch(status))
 
 
 def installs(command: Command) -> bool:
@@ -42,7 +59,7 @@ def _gather(block: Block, functions: frozenset[str], found: list[int], *, noted:
         for before, pipeline in zip(("", *chain.operators), chain.pipelines, strict=False):
             for part in pipeline.parts:
                 if isinstance(part, Group) and part.kind == "function":
-                    body = _body(part)
+                    body = function_body(part)
                     _gather(body, functions, found, noted=_notes(body), already=False)
                 elif isinstance(part, Group):
                     for role, inner in part.blocks:
@@ -89,7 +106,7 @@ def _notes(body: Block) -> bool:
     return first is not None and any("=$?" in it for it in (*first.words, *first.assignments))
 
 
-def _body(function: Group) -> Block:
+def function_body(function: Group) -> Block:
     """Return what stands between the braces of a function."""
     block = function.blocks[0][1] if function.blocks else Block(())
     inner = next(_groups(block), None)

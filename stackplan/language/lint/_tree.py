@@ -217,6 +217,16 @@ def surface(part: Part) -> Iterator[Command]:
             yield from surface_of(block)
 
 
+def own_blocks(block: Block) -> Iterator[Block]:
+    """Yield a block and those of the groups in it, which run in its place; the bodies of functions do not."""
+    yield block
+    for pipeline in own_pipelines(block):
+        for part in pipeline.parts:
+            if isinstance(part, Group) and part.kind != "function":
+                for _, it in part.blocks:
+                    yield from own_blocks(it)
+
+
 def surface_of(block: Block) -> Iterator[Command]:
     for pipeline in own_pipelines(block):
         for part in pipeline.parts:

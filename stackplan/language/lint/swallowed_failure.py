@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._diagnosed import diagnosed
 from stackplan.language.lint._failing import failing, installs
 from stackplan.language.lint._half_way import half_way
 from stackplan.language.lint._looking import imports
@@ -15,7 +16,8 @@ from stackplan.language.lint._shell import Command
 from stackplan.language.lint._status import asked, asks, mentions, nothing, passes_over, says, shows, working, works
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Chain, Group, Pipeline, blocks, surface, surface_of, within
-from stackplan.language.lint._unstopped import Unstopped, in_own_shell
+from stackplan.language.lint._unstopped import Lost, Unstopped, in_own_shell
+from stackplan.model.cached import cached_property
 
 _AS_IF = "write it as `if`, and `exit 1` in it"
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
@@ -33,8 +35,8 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield Finding(summary, step.command_at(command), _AS_IF, step.id)
 
 
-def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
-    ends: frozenset[int] | None = None
+def _found(script: Script) -> Iterator[Lost]:
+    told = _Told(script.block)
     unstopped = Unstopped.of(script.block)
     answering = predicates(unstopped.functions)
     traps = [it for it in script.commands if it.program == "trap"] if script.mentions("trap") else []
@@ -49,25 +51,39 @@ def _found(script: Script) -> Iterator[tuple[Command, str, str]]:
             yield first, summary, "write one command a line: each failure then stops the script"
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
-            passed = [it for it in _passed_over(chain, block, script, last=last) if it[0].program not in answering]
+            passed = [it for it in _passed_over(chain, block, script, last=last) if it[0][0].program not in answering]
             # What a trap runs has no say in how the script ends.
-            for lost in passed if id(block) not in trapped else ():
-                ends = failing(script.block) if ends is None else ends
-                # Behind it the script fails anyway: nothing but a diagnosis is passed over.
-                if id(block) not in ends or installs(lost[0]):
+            for lost, left, right in passed if id(block) not in trapped else ():
+                # Behind a branch that ends so the script fails anyway: nothing but a diagnosis is passed over.
+                diagnosis = (id(block) in told or id(left) in told) and not installs(lost[0])
+                if not diagnosis and id(right) not in told:
                     yield lost
             if not last:
                 yield from _ended_well(chain, block.chains[number + 1])
             if not passed:
                 yield from (it for it in unstopped.in_chain(chain) if it[0].program not in answering)
-            yield from (it for it in _in_parts(chain) if it[0].program not in answering)
+            yield from (it for it in _in_parts(chain, told) if it[0].program not in answering)
 
 
-def _in_parts(chain: Chain) -> Iterator[tuple[Command, str, str]]:
+class _Told:
+    """What of a script runs only where that fails anyway; looked at when it is first asked for."""
+
+    def __init__(self, script: Block) -> None:
+        self._script = script
+
+    def __contains__(self, identity: int) -> bool:
+        return identity in self._found
+
+    @cached_property
+    def _found(self) -> frozenset[int]:
+        return failing(self._script) | diagnosed(self._script)
+
+
+def _in_parts(chain: Chain, told: _Told) -> Iterator[Lost]:
     for pipeline in chain.pipelines:
         for part in pipeline.parts:
             if isinstance(part, Group):
-                yield from _told_only(part) if part.kind == "if" else ()
+                yield from (it for it in _told_only(part) if id(part) not in told) if part.kind == "if" else ()
             elif part.handed:
                 yield from in_own_shell(part)
 
@@ -76,8 +92,10 @@ def _start(command: Command) -> str:
     return command.text if len(command.text) <= _SHORT else f"{command.program} …"
 
 
-def _passed_over(chain: Chain, block: Block, script: Script, *, last: bool) -> Iterator[tuple[Command, str, str]]:
-    """Look at `A || B` for a B that makes nothing of A's failure."""
+def _passed_over(
+    chain: Chain, block: Block, script: Script, *, last: bool
+) -> Iterator[tuple[Lost, Pipeline, Pipeline]]:
+    """Look at `A || B` for a B that makes nothing of A's failure; with that come A and B."""
     for at, operator in enumerate(chain.operators):
         left, right = chain.pipelines[at], chain.pipelines[at + 1]
         answer = Block((Chain((right,), (), ""),))
@@ -88,10 +106,10 @@ def _passed_over(chain: Chain, block: Block, script: Script, *, last: bool) -> I
         else:
             continue
         if lost:
-            yield _said(lost[-1], f"{operator} {_short(right)}")
+            yield _said(lost[-1], f"{operator} {_short(right)}"), left, right
 
 
-def _ended_well(chain: Chain, following: Chain) -> Iterator[tuple[Command, str, str]]:
+def _ended_well(chain: Chain, following: Chain) -> Iterator[Lost]:
     """Look at `sh -c 'A; true'`: where a failure does not stop the text, what is last gives it its status."""
     last = following.pipelines[0].parts[0]
     if (
@@ -104,7 +122,7 @@ def _ended_well(chain: Chain, following: Chain) -> Iterator[tuple[Command, str, 
             yield _said(lost[-1], f"; {last.text}")
 
 
-def _said(command: Command, behind: str) -> tuple[Command, str, str]:
+def _said(command: Command, behind: str) -> Lost:
     summary = f"`{command.program} … {behind}` passes over every failure of {command.program}"
     return command, summary, f"test for the case that is meant: `if …; then {command.program} …; fi`"
 
@@ -131,7 +149,7 @@ def _noted_for_nothing(it: Command, script: Script) -> bool:
     return bool(names) and script.variables.isdisjoint(names)
 
 
-def _told_only(group: Group) -> Iterator[tuple[Command, str, str]]:
+def _told_only(group: Group) -> Iterator[Lost]:
     """Look at `if ! A; then echo; fi`, in which a failure leads to nothing but words."""
     tests = [block for role, block in group.blocks if role == "test"]
     bodies = [block for role, block in group.blocks if role == "body"]
@@ -162,7 +180,7 @@ def _is_question(pipeline: Pipeline) -> bool:
     return imports(last)
 
 
-def _switched_off(block: Block, script: Script) -> Iterator[tuple[Command, str, str]]:
+def _switched_off(block: Block, script: Script) -> Iterator[Lost]:
     """Look at what runs between `set +e` and its end; whose status is looked at may fail."""
     pipelines = [it for chain in block.chains for it in chain.pipelines]
     for command in _first_of_each(pipelines):
