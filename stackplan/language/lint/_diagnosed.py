@@ -21,17 +21,10 @@ from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 
 _ROUNDS = frozenset({"for", "while", "until", "select"})
+_MOST_VALUES = 20
+"""A variable that is set to more than so many different values is no note of a failure."""
 _Path = tuple[tuple[Block, int], ...]
 """The blocks of one shell around a place, each with the number of the chain that the place stands in."""
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """A variable is set; `values` is None where it is not known to what. `shell` is the text or function around it."""
-
-    start: int
-    shell: int
-    values: tuple[Value, ...] | None
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,8 @@ class _Reading:
     """What stands in a script, in its order."""
 
     script: Block
-    settings: dict[str, list[_Setting]] = field(default_factory=dict)
+    settings: dict[str, dict[Value | None, dict[int, list[int]]]] = field(default_factory=dict)
+    """Where each variable is set to each value, by the shells or functions; None where it is not known to what."""
     leaving: list[int] = field(default_factory=list)
     """Where `exit` or `return` may end with 0, or the shell becomes another program."""
     turning: list[int] = field(default_factory=list)
@@ -81,6 +75,7 @@ class _Reading:
     tellers: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """The numbers of the chains of a block that may fail because of a variable."""
     after_failure: set[int] = field(default_factory=set)
+    setting: dict[tuple[str, Value | None], frozenset[int]] = field(default_factory=dict)
     local: set[tuple[int, str]] = field(default_factory=set)
     functions: set[int] = field(default_factory=set)
     leaves_from_functions: bool = False
@@ -109,13 +104,14 @@ class _Reading:
             self.walk(function_body(group), shell, ())
             return
         if group.kind in ("for", "select") and group.words:
-            self.settings.setdefault(group.words[0], []).append(_Setting(group.start, shell, None))
+            self._set(group.words[0], None, group.start, shell)
         for _, block in group.blocks:
             self.walk(block, shell, path)
 
     def _take(self, it: Command, shell: int) -> None:
         for name, values in values_set(it, failed=it.before == "||" or id(it) in self.after_failure):
-            self.settings.setdefault(name, []).append(_Setting(it.start, shell, values))
+            for value in (None,) if values is None else values:
+                self._set(name, value, it.start, shell)
         if it.program == "local":
             self.local.update((shell, word.partition("=")[0]) for word in it.plain)
         if it.program in ("break", "continue"):
@@ -126,6 +122,9 @@ class _Reading:
                 self.leaves_from_functions = True
         for block in it.handed:
             self.walk(block, id(block), ())
+
+    def _set(self, name: str, value: Value | None, start: int, shell: int) -> None:
+        self.settings.setdefault(name, {}).setdefault(value, {}).setdefault(shell, []).append(start)
 
     def _take_branches(self, chain: Chain, here: _Path, shell: int) -> None:
         for left, operator, right in zip(chain.pipelines, chain.operators, chain.pipelines[1:], strict=False):
@@ -165,7 +164,8 @@ class _Reading:
 
     def told(self) -> Iterator[_Branch]:
         """Yield the branches that run only where the script fails later because of a variable."""
-        for found in (self.leaving, self.turning):
+        by_shell = (it for values in self.settings.values() for it in values.values())
+        for found in (self.leaving, self.turning, *(starts for it in by_shell for starts in it.values())):
             found.sort()
         for it in self.branches:
             names = it.recorded if it.test is None else (tested_name(it.test),)
@@ -173,8 +173,7 @@ class _Reading:
                 yield it
 
     def _is_told(self, branch: _Branch, name: str) -> bool:
-        settings = self.settings.get(name, [])
-        if not settings or self.leaves_from_functions:
+        if not 0 < len(self.settings.get(name, ())) <= _MOST_VALUES or self.leaves_from_functions:
             return False
         start = min((it.start for it in branch.commands), default=-1)
         for at in range(len(branch.path) - 1, -1, -1):
@@ -204,17 +203,25 @@ class _Reading:
             return False
         if branch.test is None and _any_within(self.turning, start, branch.recorded[name]):
             return False
-        for it in self.settings[name]:
-            foreign = it.shell != branch.shell
-            if foreign and (it.shell, name) in self.local:
-                continue
-            if it.values is None and (foreign or first <= it.start or branch.test is not None):
-                return False
-            between = foreign or first <= it.start < end
-            counts = [value for value in it.values or () if between or branch.may_run(value)]
-            if not all(self._fails(chain, name, value, bare=bare) for value in counts):
+        for value, by_shell in self.settings[name].items():
+            own = by_shell.get(branch.shell, [])
+            shells = self._shells(name, value)
+            elsewhere = len(shells) > (branch.shell in shells)
+            if value is None:
+                if elsewhere or (own and (own[-1] >= first or branch.test is not None)):
+                    return False
+            elif (elsewhere or _any_within(own, first, end) or (own and branch.may_run(value))) and not self._fails(
+                chain, name, value, bare=bare
+            ):
                 return False
         return True
+
+    def _shells(self, name: str, value: Value | None) -> frozenset[int]:
+        """Return the shells and functions that set a variable to a value, less those that have one of their own."""
+        if (name, value) not in self.setting:
+            found = self.settings[name][value]
+            self.setting[name, value] = frozenset(it for it in found if (it, name) not in self.local)
+        return self.setting[name, value]
 
     def _fails(self, chain: Chain, name: str, value: Value, *, bare: bool) -> bool:
         """Return whether a chain ends the script with a failure where a variable holds a value.

@@ -28,9 +28,14 @@ def trapped(script: Block) -> Iterator[Block]:
     in_traps = {id(at) for it in traps for block in it.handed for at in flat(block)}
     stops = all(("errexit", False) not in it.switched for it in everything)
     bodies = {name: function_body(it) for it in groups(script) if it.kind == "function" for name in it.words[:1]}
-    for name, body in bodies.items():
-        calling = [it for it in traps if any(at.words[:1] == (name,) for text in it.handed for at in surface_of(text))]
-        if not calling or any(_runs(it, name) for it in everything if id(it) not in in_traps and it.program != "trap"):
+    run = {word for it in everything if id(it) not in in_traps and it.program != "trap" for word in _may_run(it)}
+    calls: dict[str, list[Command]] = {}
+    for trap in traps:
+        for name in {it.words[0] for text in trap.handed for it in surface_of(text) if it.words}:
+            calls.setdefault(name, []).append(trap)
+    for name, calling in calls.items():
+        body = bodies.get(name)
+        if body is None or name in run:
             continue
         signals = {signal.removeprefix(_PREFIX) for it in calling for signal in it.plain[1:]}
         if signals & _ENDING and signals <= _FAILING | _ENDING:
@@ -41,9 +46,9 @@ def trapped(script: Block) -> Iterator[Block]:
             yield body
 
 
-def _runs(it: Command, name: str) -> bool:
-    """Return whether a command may run a function: it is called, or given to something that does."""
-    return it.words[:1] == (name,) or (name in it.words and not says(it))
+def _may_run(it: Command) -> tuple[str, ...]:
+    """Return the words of a command that may be functions which it runs: its own, and what it is given."""
+    return it.words[:1] if says(it) else it.words
 
 
 def _behind_failures(body: Block) -> Iterator[Block]:

@@ -27,6 +27,10 @@ MANY = {
     "comments that answer": "/opt/x{n} || true # stackplan: ignore[SP160] it is meant",
     "here-documents": "cat > /srv/{n} <<END\n# stackplan: ignore[SP160] in the file\nEND",
     "removals": "cd /srv/{n}\nrm -f lock",
+    "failures that are noted": "/opt/x{n} || { failed=1; /opt/see || true; }\n[ $failed -eq 0 ]",
+    "failures that are asked for": "rc=0\n/opt/x{n} || rc=$?\n[ $rc -eq 0 ] || /opt/see || true\n[ $rc -eq 0 ]",
+    "failures that nobody asks for": "/opt/x{n} || { failed={n}; /opt/see || true; }",
+    "functions of traps": "f{n}() { /opt/x{n} || true; }\ntrap f{n} ERR",
     "branches": "if ! /opt/x{n}; then echo no; fi",
 }
 
