@@ -221,6 +221,7 @@ def _of_node(target: Undo, told: TakenBack | ConnectionFailure) -> list[str]:
         if step not in known:
             mark = "✘" if done.changed and not done.stays else "·"
             lines.append(f"  {mark} {safe(step)}: {safe(done.why_not_put_back, SINCE)}")
+    lines += [f"  · {safe(it.sentence, SINCE)}" for it in target.left_running(told.things)]
     return lines
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from stackplan.connection.failure import ConnectionFailure
 from stackplan.engine.bind import BoundStep
+from stackplan.engine.left_running import LeftRunning, left_running, next_step, services_moved
 from stackplan.engine.output import Output
 from stackplan.engine.perform import NodeAtWork
 from stackplan.engine.prove import condition_reports, prove
@@ -38,6 +39,7 @@ def answer_failure(
         return stopped
     users = tuple(dict.fromkeys(step.step.user for step in steps.values()))
     output = Output(node.run.recorder.redactor, lambda text: _say(text, node))
+    moved = {step: services_moved(report.changes, report.action) for step, report in reports.items()}
     try:
         taken = take_back(node.run.id, users, node, output.feed)
         output.end()
@@ -46,7 +48,8 @@ def answer_failure(
         _tell_steps(others, steps, taken, node, tell)
     except ConnectionFailure as error:
         taken = TakenBack(trouble=f"whether everything was put back is not known: {error}")
-    return _ended(stopped, taken, _left(taken, steps, reports), node.run.id)
+    ended = _ended(stopped, taken, _left(taken, steps, reports), node.run.id)
+    return with_running(ended, left_running(moved, taken.things))
 
 
 def _say(text: str, node: NodeAtWork) -> None:
@@ -135,3 +138,11 @@ def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], .
     else:
         message = f"{NOTHING_TO_ROLL_BACK}the run wrote nothing here that can be taken back{also}"
     return replace(stopped, message=message)
+
+
+def with_running(ended: NodeReport, running: tuple[LeftRunning, ...]) -> NodeReport:
+    """Return the report with the services that may still use what was put back, and what to do about them."""
+    if not running:
+        return ended
+    told = "".join(f". {it.sentence}" for it in running)
+    return replace(ended, message=f"{ended.message}{told}: {next_step(running)}")

@@ -9,6 +9,7 @@ from stackplan.engine.bind import BoundPlaybook
 from stackplan.engine.consult import Survey, consult
 from stackplan.engine.inquiry import Inquiry
 from stackplan.engine.journal import Journal, journal_path
+from stackplan.engine.left_running import LeftRunning, ServiceMoved, left_running, next_step, services_moved
 from stackplan.engine.node_session import NodeSession
 from stackplan.engine.output import Output
 from stackplan.engine.perform import NodeAtWork, Run
@@ -24,17 +25,28 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.node import Node
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.playbook import Playbook, Rollout
-from stackplan.model.report import ActionReport, NodeReport, PlaybookIdentity, Report, StepReport
+from stackplan.model.report import (
+    NOT_TAKEN_BACK,
+    ActionReport,
+    NodeReport,
+    PlaybookIdentity,
+    Report,
+    StepReport,
+)
 from stackplan.model.written import Written
 
 
 @dataclass(slots=True)
 class Acted:
-    """A step whose action a run started on a node. `changed` is False where it is known to have changed nothing."""
+    """A step whose action a run started on a node. `changed` is False where it is known to have changed nothing.
+
+    `services` are those that it started, restarted, reloaded or stopped, as it proved itself.
+    """
 
     action: ActionReport
     writes: tuple[Written, ...] = ()
     changed: bool = True
+    services: tuple[ServiceMoved, ...] = ()
 
     @property
     def stays(self) -> bool:
@@ -45,7 +57,7 @@ class Acted:
     def why_not_put_back(self) -> str:
         """Why nothing of it is put back, where there is no snapshot of it."""
         if self.stays:
-            did = f"what `{self.action.kind}` did is not taken back"
+            did = f"what `{self.action.kind}` did {NOT_TAKEN_BACK}"
             return f"{did}: there is no snapshot of it, and it stays as it is now"
         if not self.changed:
             return "it had changed nothing"
@@ -65,7 +77,9 @@ def acted(events: Iterable[Event]) -> dict[str, dict[str, Acted]]:
                 steps[event.step] = Acted(event.action, tuple(writes))
             case StepEnded() if event.step.id in found.get(event.node, {}):
                 unsure = event.step.reason in (Reason.LOST, Reason.INTERRUPTED, Reason.TIMEOUT)
-                found[event.node][event.step.id].changed = unsure or bool(event.step.changes)
+                step = found[event.node][event.step.id]
+                step.changed = unsure or bool(event.step.changes)
+                step.services = services_moved(event.step.changes, step.action)
             case _:
                 pass
     return found
@@ -87,6 +101,10 @@ class Undo(Target):
         """Those as whom something was written; whoever connects where that is not known."""
         found = dict.fromkeys(it.user for step in self.done.values() for it in step.writes)
         return tuple(found) or (None,)
+
+    def left_running(self, things: Sequence[Thing]) -> tuple[LeftRunning, ...]:
+        """Return the services that the run started and that may use those of `things` which are put back."""
+        return left_running({step: done.services for step, done in self.done.items()}, things)
 
 
 def undo(node: Node, playbook: PlaybookIdentity, of: str, done: Mapping[str, Acted]) -> Undo:
@@ -217,11 +235,21 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
         return NodeReport(node=name, outcome=NodeOutcome.FAILED, message=stays)
     if taken.proven and failed is None:
         message = None if taken.things else f"run {target.of} had changed nothing here"
-        if said := _besides(taken.things):
+        running = target.left_running(taken.things)
+        if said := [*(it.sentence for it in running), *_besides(taken.things)]:
             message = ". ".join(said)
-        return NodeReport(node=name, outcome=NodeOutcome.OK, message=message, also_taken_back=_later(taken.things))
+        return NodeReport(
+            node=name,
+            outcome=NodeOutcome.OK,
+            message=message,
+            remedy=next_step(running),
+            also_taken_back=_later(taken.things),
+        )
     back = [it for it in taken.things if it.why is None]
-    besides = "".join(f". {it}" for it in _besides(back))
+    running = target.left_running(back)
+    besides = "".join(f". {it}" for it in [*_besides(back), *(it.sentence for it in running)])
+    if (restart := next_step(running)) is not None:
+        besides += f": {restart}"
     why = "; ".join(taken.faults) or (failed.message if failed is not None else "")
     return NodeReport(
         node=name,

@@ -69,6 +69,8 @@ ROLLED_BACK_TO = "rolled back: "
 """How the message of a node begins that a step stopped and that was put back, proven, by `on_failure: rollback`."""
 NOTHING_TO_ROLL_BACK = "nothing to roll back: "
 """How it begins where the run had written nothing that can be taken back."""
+NOT_TAKEN_BACK = "is not taken back"
+"""What the message of a step has of which a rollback leaves in place what it did."""
 NOT_REACHED_FOR = "not reached: "
 """How the message of a planned step begins that an earlier one is foretold to stop; its outcome is `unknown`."""
 
@@ -100,6 +102,11 @@ class StepReport:
         """Whether an earlier step stopped the node, or is foretold to."""
         foretold = self.outcome is StepOutcome.UNKNOWN and (self.message or "").startswith(NOT_REACHED_FOR)
         return foretold or self.outcome is StepOutcome.NOT_REACHED
+
+    @property
+    def left_in_place(self) -> bool:
+        """Whether a rollback leaves what it did as it is; a step that had changed nothing leaves nothing."""
+        return self.outcome is StepOutcome.SKIPPED and NOT_TAKEN_BACK in (self.message or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

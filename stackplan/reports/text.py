@@ -26,6 +26,7 @@ from stackplan.reports.wording import NODE_STYLES, NOT_PROVEN, node_word
 GROUPS_IN_FULL = 8
 DETAILS = 10
 ROWS = 20
+STAYING = 5
 _RESUMED = ("apply", "resume")
 _CUT_SHORT = (NodeOutcome.INTERRUPTED, NodeOutcome.LOST)
 _BY_WORK = ("plan", "rollback")
@@ -118,7 +119,20 @@ def _table(groups: list[Group], command: str, width: int, paint: Paint) -> list[
 def closing(report: Report) -> str:
     """Return the one sentence, or two, that say what the report comes to."""
     words = {"plan": _plan_words, "verify": _verify_words}.get(report.command, _apply_words)
-    return words(report) if report.nodes else "No node was selected, so nothing was done."
+    if not report.nodes:
+        return "No node was selected, so nothing was done."
+    return f"{words(report)}{_left_in_place(report)}" if report.command == "rollback" else words(report)
+
+
+def _left_in_place(report: Report) -> str:
+    """Return, with a space ahead, which steps a rollback did not take back; empty where it left nothing of the run."""
+    left = tuple(dict.fromkeys(f"`{safe(step.id, 60)}`" for step in _steps(report) if step.left_in_place))
+    if not left:
+        return ""
+    # No shorter where only one more is left to be named.
+    shown = left if len(left) <= STAYING + 1 else (*left[:STAYING], counted(len(left) - STAYING, "more step"))
+    names = " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
+    return f" Not taken back: what {names} did stays as it is now."
 
 
 def _last_lines(report: Report, width: int, paint: Paint) -> list[str]:
