@@ -43,7 +43,7 @@ def _found(script: Script) -> Iterator[Lost]:
     trapped = {id(it) for command in traps for it in command.handed}
     for block in blocks(script.block):
         yield from unheard(block)
-        yield from _switched_off(block, script)
+        yield from _switched_off(block, script, unstopped.functions)
         for first, left_out in half_way(block):
             if first.program in answering:
                 continue
@@ -180,11 +180,11 @@ def _is_question(pipeline: Pipeline) -> bool:
     return imports(last)
 
 
-def _switched_off(block: Block, script: Script) -> Iterator[Lost]:
+def _switched_off(block: Block, script: Script, functions: dict[str, Block]) -> Iterator[Lost]:
     """Look at what runs between `set +e` and its end; whose status is looked at may fail."""
     pipelines = [it for chain in block.chains for it in chain.pipelines]
     for command in _first_of_each(pipelines):
-        if command.program == "trap" and _ends_well(command):
+        if command.program == "trap" and _ends_well(command, functions):
             yield command, f"`{command.text[:40]}` ends the script with 0 after a failure", "take it out"
     for command in reversed(list(_passing_over(pipelines, script))):
         yield command, f"`{command.text}`: {_OFF}", "take it out, and test the one command that may fail"
@@ -222,10 +222,12 @@ def _unheard(pipeline: Pipeline, following: list[Pipeline], script: Script) -> b
     return not any(map(asked, following))
 
 
-def _ends_well(command: Command) -> bool:
-    """Return whether `trap TEXT EXIT` gives the script a status of its own."""
+def _ends_well(command: Command, functions: dict[str, Block]) -> bool:
+    """Return whether `trap TEXT EXIT` gives the script a status of its own, by itself or by a function that it runs."""
     ends = {"EXIT", "ERR", "0"} & set(command.plain[1:])
     found = [it for block in command.handed for it in surface_of(block)]
+    if found and (body := functions.get(found[-1].program)) is not None:
+        found[-1:] = surface_of(body)
     return bool(ends) and bool(found) and nothing(found[-1]) and found[-1].program == "exit" and not asks(found[0])
 
 

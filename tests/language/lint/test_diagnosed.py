@@ -92,6 +92,9 @@ UNTOLD = [
 ]
 CARRIED = 'f() {\n  rc=$?\n  if [ "$rc" -ne 0 ]; then\n    /opt/t/collect || true\n  fi\n'
 TRAPPED = [
+    "f() { rm -rf /run/step; exit 1; }\ntrap f ERR\n/opt/t/go",
+    "f() { rc=$?; rm -rf /run/step; exit $rc; }\ntrap f EXIT\n/opt/t/go",
+    "f() { if [ $? = 0 ]; then exit 0; fi; exit 1; }\ntrap f EXIT\n/opt/t/go",
     f"f() {{ {COLLECT}; }}\ntrap f ERR\n/opt/t/go",
     f"f() {{ {COLLECT}; }}\ntrap 'f' ERR INT SIGTERM\n/opt/t/go",
     f"f() {{ echo f failed >&2; {COLLECT}; }}\ntrap 'echo no; f' ERR\n/opt/t/go\ntrap - ERR",
@@ -103,6 +106,9 @@ TRAPPED = [
     f"f() {{ local rc=$?; if (( rc == 0 )); then echo well; else {COLLECT}; fi; }}\ntrap f EXIT\n/opt/t/go",
 ]
 NOT_TRAPPED = [
+    # The trap ends the script with 0 itself.
+    "f() { echo no >&2; exit 0; }\ntrap f ERR\n/opt/t/go",
+    "f() { rm -rf /run/step; exit 0; }\ntrap 'echo ended; f' EXIT\n/opt/t/go",
     f"f() {{ {COLLECT}; }}\ntrap f ERR\n/opt/t/go\nf",
     f"f() {{ {COLLECT}; }}\ng() {{ f; }}\ntrap f ERR\n/opt/t/go\ng",
     f'retry() {{ "$@" || "$@"; }}\nf() {{ {COLLECT}; }}\ntrap f ERR\nretry f',
