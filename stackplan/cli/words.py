@@ -1,6 +1,7 @@
 """The words in which reports say how a thing stands or ended; `stackplan explain no-op` tells one of them."""
 
 from stackplan.cli.code import Code
+from stackplan.cli.further_words import FURTHER_WORDS
 
 WORDS: dict[str, Code] = {
     "held": Code(
@@ -49,9 +50,11 @@ WORDS: dict[str, Code] = {
         "explain` tells each of them. No later step ran on that node.",
     ),
     "skipped": Code(
-        "the step's `when` does not hold on this node; of a node: the rollout ended before it",
-        "Nothing was asked of the step and nothing ran. `max_failures` decides when a rollout ends early. After "
-        "`rollback`, a skipped step is one that cannot be taken back.",
+        "the step's `when` does not hold on this node; after `rollback` it means another thing",
+        "In `plan`, `apply` and `verify` nothing was asked of the step and nothing ran. After `stackplan rollback` the "
+        "step did run in the run that is taken back: what it did is not taken back and stays, because there is no "
+        "snapshot of it, or it had changed nothing; the line says which. Of a node: the rollout ended before it, as "
+        "`max_failures` decides.",
     ),
     "not-reached": Code(
         "an earlier step stopped the node, or a plan foresees that it will",
@@ -178,5 +181,6 @@ WORDS: dict[str, Code] = {
         "A second `apply` finds every step satisfied. A step that does not has postconditions that its action does not "
         "bring about for good, or `always: true`.",
     ),
+    **FURTHER_WORDS,
 }
 """By the word as the JSON report has it; the values of the model's enumerations are all among them."""

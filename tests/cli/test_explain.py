@@ -14,6 +14,8 @@ from stackplan.language import linting, schema
 from stackplan.model.diagnosis import Invalid
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
 from stackplan.model.verdict import Status
+from stackplan.reports.comparison_wording import EFFECT_MARKS
+from stackplan.reports.wording import MARKS, STATUS_MARKS
 
 SOURCE = Path(__file__).parents[2] / "stackplan"
 
@@ -87,6 +89,9 @@ def test_a_word_of_reports(stackplan, word):
         (("not", "held"), ["not-held"]),
         (("unknown", "until", "applied"), ["unknown-until-applied"]),
         (("wave", "canary", "drained"), ["wave", "canary", "drained"]),
+        (("done", "and", "proven"), ["done-and-proven"]),
+        (("local", "label"), ["local-label"]),
+        (("cut", "off"), ["cut-off"]),
         (("sp201", "torch", "sp201"), ["SP201", "torch"]),
     ],
 )
@@ -113,6 +118,29 @@ def test_a_code_that_is_not_there_names_those_of_its_hundred(stackplan):
 def test_every_word_of_the_model_is_explained():
     said = {it.value for kind in (StepOutcome, NodeOutcome, Reason, Status) for it in kind}
     assert said <= {*WORDS}
+
+
+@pytest.mark.parametrize("word", ["intact", "snapshot", "remedy", "expected", "observed", "outcome"])
+def test_a_word_that_stands_in_reports_beside_the_outcomes(word):
+    assert explained(word, 100)[0].startswith(f"{word}  ")
+
+
+def test_every_sign_of_reports_is_explained():
+    signs = {sign for sign, _ in (*MARKS.values(), *STATUS_MARKS.values())} | {*EFFECT_MARKS.values()}
+    assert signs <= {*WORDS}
+    assert explained("✘", 200)[0].startswith("✘  a step that failed")
+    assert explained("?", 200)[0].startswith("?  what is not known")
+
+
+def test_skipped_is_told_for_a_rollback_apart():
+    said = " ".join(explained("skipped", 100))
+    assert "the step's `when` does not hold on this node" in said
+    assert "After `stackplan rollback` the step did run in the run that is taken back" in said
+
+
+def test_an_outcome_names_every_outcome():
+    said = WORDS["outcome"].text
+    assert [it.value for kind in (StepOutcome, NodeOutcome) for it in kind if it.value not in said] == []
 
 
 def test_the_name_of_a_command_or_a_schema_is_sent_there():
