@@ -114,11 +114,15 @@ class _Reader(Words):
                 self.at += len(self.word_ahead() or self.before) or 1
 
     def _line(self) -> Chain | None:
-        """Read a command that has its line to itself and holds nothing but plain words, as most do."""
+        """Read a command that ends with its line or a `;` and holds nothing but plain words, as most do."""
         start = self.at
         if self.word_ahead() or not (words := self._plain_line()):
             return None
-        return Chain((Pipeline((self._command_at(start, words),)),), (), self.operator_ahead())
+        command = self._command_at(start, words)
+        end = self.operator_ahead()
+        if end == ";":
+            self.take(end)
+        return Chain((Pipeline((command,)),), (), end)
 
     def _chain(self) -> Chain:
         pipelines, operators = [], []

@@ -15,8 +15,8 @@ DEEPEST = 5
 ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
 _BARE = re.compile(rf"{ORDINARY.pattern}(?=[ \t\n;|&]|$)")
 """A word in which nothing has to be looked at, as most are."""
-_LINE = re.compile(r"(?:(?!#)[^\s\\'\"`$<>;|&(){}]++[ \t]*+)++(?=\n|\Z)")
-"""Nothing but such words up to the end of the line."""
+_LINE = re.compile(r"(?:(?!#)[^\s\\'\"`$<>;|&(){}]++[ \t]*+)++(?=[\n;]|\Z)")
+"""Nothing but such words up to the end of the line, or to a `;`."""
 _QUOTED = re.compile(r"[^\"\\`$<>{]+")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
 _ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
@@ -69,7 +69,7 @@ class Words(Scanner, ABC):
         return "".join(parts), None
 
     def _plain_line(self) -> list[str]:
-        """Take the words up to the end of the line, where nothing has to be looked at in any of them."""
+        """Take the words up to the end of the line or a `;`, where nothing has to be looked at in any of them."""
         match = _LINE.match(self.text, self.at)
         if match is None:
             return []
