@@ -7,6 +7,8 @@ from stackplan.model.frozen import dataclass
 
 _SSH = "BbcDEeFIiJLlmOoPpQRSWw"
 """The options of ssh that take a value."""
+_SHELLS_OF_MACHINES = {"ssh": _SSH, "autossh": _SSH + "M"}
+_MOSH = "p"
 _FLEET = {
     "pdsh": "wxgljtufRLM",
     "clush": "wxgXlotufDR",
@@ -18,6 +20,11 @@ _NAMING = "wghH"
 """By these they are told which machines; without one of them, some name the machines by their first word."""
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose", "crictl"})
 _CLUSTERS = frozenset({"kubectl", "oc", "k3s", "microk8s"})
+_CTR_OPTIONS = frozenset(
+    {"-n", "--namespace", "-a", "--address", "--timeout", "--connect-timeout", "--exec-id", "--cwd", "--user",
+     "--fifo-dir", "--log-uri"}
+)  # fmt: skip
+"""The options of ctr, and of its `tasks exec`, that take the next word."""
 _BEFORE_VERB = frozenset(
     {"-H", "--host", "-c", "--context", "-n", "--namespace", "--kubeconfig", "-s", "--server", "-f", "--file",
      "-p", "--project-name", "--env-file", "--profile", "--config", "--log-level", "-l", "--url", "--connection"}
@@ -49,24 +56,48 @@ class Carried:
 def carried(command: Command) -> Carried | None:
     """Return what a command has another machine or a container run; None where it has none, or that is not known."""
     program = command.program
-    if program == "ssh":
-        rest = _behind(command.words[1:], _SSH)
-        return _on_machine(_behind(rest[1:], _SSH))
-    if program in _FLEET:
-        return _of_fleet(command)
+    if program in _SHELLS_OF_MACHINES:
+        values = _SHELLS_OF_MACHINES[program]
+        rest = _behind(command.words[1:], values)
+        return _on_machine(_behind(rest[1:], values))
+    if program == "mosh":
+        return _of_mosh(command.words[1:])
+    return _of_fleet(command) if program in _FLEET else _in_container(program, command.words[1:])
+
+
+def _in_container(program: str, words: Sequence[str]) -> Carried | None:
+    if program == "ctr":
+        return _of_ctr(words)
     if program in _CONTAINERS:
-        return _of_containers(command.words[1:])
+        return _of_containers(words)
     if program in _CLUSTERS:
-        words = [it for it in command.words[1:] if it != "kubectl"]
-        if _verb(words)[:1] not in (["exec"], ["debug"]) or "--" not in words:
-            return None
-        return Carried(words=tuple(words[words.index("--") + 1 :]))
+        words = [it for it in words if it != "kubectl"]
+        if _verb(words)[:1] in (["exec"], ["debug"]) and "--" in words:
+            return Carried(words=tuple(words[words.index("--") + 1 :]))
     return None
 
 
 def reads_input(command: Command) -> bool:
     """Return whether another machine's shell reads what is fed to a command: `ssh n2 <<EOF`."""
-    return command.program == "ssh" and len(_behind(command.words[1:], _SSH)) == 1
+    values = _SHELLS_OF_MACHINES.get(command.program)
+    return values is not None and len(_behind(command.words[1:], values)) == 1
+
+
+def _of_mosh(words: Sequence[str]) -> Carried | None:
+    """Return the command that mosh starts on a machine, by no shell: its words stay as they are."""
+    # What follows the host may stand behind a `--` of its own.
+    inner = tuple(_behind(words, _MOSH)[1:])
+    inner = inner[1:] if inner[:1] == ("--",) else inner
+    return Carried(words=inner, machine=True) if inner else None
+
+
+def _of_ctr(words: Sequence[str]) -> Carried | None:
+    """Return the command of `ctr tasks exec --exec-id X CONTAINER COMMAND`."""
+    found = _behind_named(words, _CTR_OPTIONS)
+    if found[:1] not in (["tasks"], ["task"], ["t"]) or found[1:2] != ["exec"]:
+        return None
+    inner = tuple(_behind_named(found[2:], _CTR_OPTIONS)[1:])
+    return Carried(words=inner) if inner else None
 
 
 def _of_fleet(command: Command) -> Carried | None:
@@ -98,9 +129,14 @@ def _of_containers(words: Sequence[str]) -> Carried | None:
 
 def _verb(words: Sequence[str]) -> list[str]:
     """Return the words from the verb on, which stands behind options of the program's own."""
+    return _behind_named(words, _BEFORE_VERB)
+
+
+def _behind_named(words: Sequence[str], values: frozenset[str]) -> list[str]:
+    """Return the words behind options, of which those that are named take the next word."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in _BEFORE_VERB else 1
+        at += 2 if words[at] in values else 1
     return list(words[at:])
 
 

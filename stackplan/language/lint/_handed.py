@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from stackplan.language.lint._elsewhere import carried, reads_input
-from stackplan.language.lint._launched import launched, repeated
+from stackplan.language.lint._launched import job_options, launched, repeated
 from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
 
@@ -72,6 +72,10 @@ def _to_program(command: Command) -> Iterator[Handed]:
     elif command.stdin is not None and reads_input(command):
         text, at = command.stdin
         yield Handed(text=text, at=at, remote=True)
+    elif (options := job_options(command)) is not None and command.stdin is not None:
+        text, at = command.stdin
+        errexit = any(re.fullmatch(r"-[a-z]*e[a-z]*", it) for it in options.split())
+        yield Handed(text=text, at=at, errexit=errexit, pipefail="pipefail" in options, remote=True)
 
 
 def _to_shell(command: Command) -> Iterator[Handed]:

@@ -4,6 +4,7 @@ A launcher takes options, some of which take the next word; what follows them is
 has a shell here run a text, for each of its words.
 """
 
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ _NAMED = {"lxc": "exec", "incus": "exec", "machinectl": "shell"}
 _LAUNCHERS = frozenset({"srun", "sbatch", "ansible", "gcloud", *_IMAGES, *_NAMED})
 _SRUN = "ABCDGIJLMNSTUWacdegimnopqrtwx"
 """The letters of srun that take a value."""
+_SBATCH = "ABCDFGJLMNSVabcdeimnopqtwx"
+"""The letters of sbatch that do."""
+_JOB = re.compile(r"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(?:/|\b)(?:ba|da|z|k)?sh\b(?P<options>[^\n]*)")
 _IMAGE = "BHSWo"
 _SWITCHES = {
     "srun": frozenset(
@@ -24,6 +28,11 @@ _SWITCHES = {
          "--propagate", "--use-min-nodes", "--hold", "--test-only", "--x11", "--reboot", "--spread-job",
          "--disable-status", "--multi-prog", "--container-mount-home", "--no-container-mount-home",
          "--container-writable", "--container-readonly", "--container-remap-root", "--no-container-remap-root"}
+    ),
+    "sbatch": frozenset(
+        {"--wait", "--hold", "--parsable", "--exclusive", "--requeue", "--no-requeue", "--test-only", "--oversubscribe",
+         "--overcommit", "--quiet", "--verbose", "--contiguous", "--reboot", "--spread-job", "--use-min-nodes",
+         "--get-user-env", "--propagate", "--nice", "--no-kill", "--container-writable", "--container-readonly"}
     ),
     "image": frozenset(
         {"--nv", "--nvccli", "--rocm", "--cleanenv", "--contain", "--containall", "--fakeroot", "--writable",
@@ -56,6 +65,19 @@ def launched(command: Command) -> Carried | None:
         inner = inner[2:] if inner[1:2] == ["--"] else inner[1:]
         return Carried(words=tuple(inner)) if inner else None
     return _of_text(command)
+
+
+def job_options(command: Command) -> str | None:
+    """Return the options of the shell that runs what sbatch reads: `sbatch -N1 <<EOF`; None where it reads no script.
+
+    A job without a shell in its first line is none, nor is one that stands in a file.
+    """
+    if command.program != "sbatch" or command.stdin is None or command.has("--wrap"):
+        return None
+    if _behind(command.words[1:], _SBATCH, _SWITCHES["sbatch"]):
+        return None
+    match = _JOB.match(command.stdin[0].lstrip())
+    return match["options"] if match else None
 
 
 def repeated(command: Command) -> str | None:

@@ -17,6 +17,13 @@ REACHED = [
     ("timeout 60 ssh n2 a", ["a"]),
     ("sshpass -f /k ssh n2 'a; b'", ["ssh", "a", "b"]),
     ("ssh n2 \"docker exec x bash -c 'a; b'\"", ["docker", "bash", "a", "b"]),
+    ("autossh -M 0 -f -N n2", []),
+    ("autossh -M 20000:20001 -o ServerAliveInterval=5 n2 'a; b'", ["a", "b"]),
+    ("autossh -M 0 n2 <<E\na\nE", ["a"]),
+    ("mosh n2", []),
+    ("mosh -p 60001 --ssh='ssh -p 2222' ops@n2 a -x", ["a"]),
+    ("mosh n2 -- sh -c 'a; b'", ["sh", "a", "b"]),
+    ("mosh --predict=never -- n2 a", ["a"]),
     ("pdsh -w n[1-4] 'a; b'", ["a", "b"]),
     ("clush -a -L a", ["a"]),
     ("clush --version", []),
@@ -31,6 +38,11 @@ REACHED = [
     ("docker", []),
     ("podman exec -l", []),
     ("crictl exec -it x sh -c 'a; b'", ["sh", "a", "b"]),
+    ("ctr -n k8s.io tasks exec --exec-id 7 -t x sh -c 'a; b'", ["sh", "a", "b"]),
+    ("ctr --address /run/c.sock t exec --exec-id=7 --user 0 x a -y", ["a"]),
+    ("ctr -n k8s.io tasks ls", []),
+    ("ctr images pull x", []),
+    ("ctr", []),
     ("kubectl -n gpu exec -it p -c m -- a", ["a"]),
     ("k3s kubectl exec p -- a", ["a"]),
     ("kubectl exec p", []),
@@ -42,6 +54,12 @@ REACHED = [
     ("sbatch --wait --wrap 'a; b'", ["a", "b"]),
     ("sbatch --wrap='a; b' -N1", ["a", "b"]),
     ("sbatch job.sh", []),
+    ("sbatch -N1 --wait -W --time 5 <<E\n#!/bin/bash\n#SBATCH -n 1\na\nb\nE", ["a", "b"]),
+    ("sbatch <<E\n#!/usr/bin/env bash\na | b\nE", ["a", "b"]),
+    ("sbatch <<E\n#!/usr/bin/env python3\na\nE", []),
+    ("sbatch <<E\na\nE", []),
+    ("sbatch job.sh <<E\n#!/bin/sh\na\nE", []),
+    ("sbatch --wrap c <<E\n#!/bin/sh\na\nE", ["c"]),
     ("apptainer exec --nv -B /a:/b --env X=1 x.sif bash -c 'a; b'", ["bash", "a", "b"]),
     ("singularity -q exec x.sif a", ["a"]),
     ("apptainer pull x.sif", []),
@@ -67,6 +85,7 @@ def test_what_is_run_there_is_read(text, expected):
 
 def test_where_it_runs_is_known():
     texts = ["ssh n2 a", "docker exec x a", "ssh n2 docker exec x a", "sudo ssh n2 a", "ssh n2 sudo a"]
+    texts += ["autossh -M 0 n2 a", "mosh n2 a", "ctr t exec --exec-id 7 x a", "sbatch <<E\n#!/bin/sh\na\nE"]
     texts += ["srun a", "srun --container-image=x a", "apptainer exec x a", "parallel 'a {} | a' ::: b"]
     told = [commands(it)[-1] for it in texts]
     assert [(it.remote, it.elsewhere, it.user) for it in told] == [
@@ -75,6 +94,10 @@ def test_where_it_runs_is_known():
         (True, True, None),
         (True, False, None),
         (True, False, "root"),
+        (True, False, None),
+        (True, False, None),
+        (False, True, None),
+        (True, False, None),
         (True, False, None),
         (False, True, None),
         (False, True, None),
@@ -87,6 +110,11 @@ FOUND = {
         "ssh n2 'pip install x || true'",
         "docker exec x bash -c '/opt/a || true'",
         "kubectl exec p -- sh -c '/opt/a || :'",
+        "mosh n2 -- sh -c '/opt/a || true'",
+        "autossh -M 0 n2 '/opt/a || true'",
+        "ctr -n k8s.io tasks exec --exec-id 7 x sh -c '/opt/a || true'",
+        "sbatch --wait <<E\n#!/bin/bash -e\n/opt/a || true\nE",
+        "sbatch --wait <<E\n#!/bin/bash\n/opt/a\n/opt/b\nE",
     ],
     "SP161": ["ssh n2 'pip install a==1 || pip install a'"],
     "SP162": ["ssh n2 '/opt/a | tail -3'", "docker exec x sh -c '/opt/a | tee /srv/log'"],
@@ -106,7 +134,14 @@ FOUND = {
     "SP190": ["ssh n2 \"mysql -phunter22x -e 'select 1'\"", "docker exec x sh -c 'HF_TOKEN=k3yk3yk3y9 a'"],
 }
 SILENT = {
-    "SP160": ["ssh n2 'rm -f /srv/x || true'"],
+    "SP160": [
+        "ssh n2 'rm -f /srv/x || true'",
+        "mosh n2 -- rm -f /srv/x",
+        "autossh -M 0 n2 'set -e; /opt/a; /opt/b'",
+        "ctr -n k8s.io tasks exec --exec-id 7 x sh -ec '/opt/a; /opt/b'",
+        "sbatch --wait <<E\n#!/bin/bash -e\n/opt/a\n/opt/b\nE",
+        "sbatch --wait <<E\n#!/bin/bash\nset -euo pipefail\n/opt/a\n/opt/b\nE",
+    ],
     "SP163": [
         "docker exec x pip install y",
         "docker run --rm x sh -c 'pip install y'",
