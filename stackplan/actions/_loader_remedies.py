@@ -11,6 +11,7 @@ from stackplan.actions._wanted_versions import pin_of, to_install
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Known
 from stackplan.model.frozen import dataclass
+from stackplan.model.playbook import Playbook
 
 _WHEELS = {
     "libcudart": "nvidia-cuda-runtime",
@@ -105,6 +106,13 @@ def _brought_back(failure: Failure, names: frozenset[str]) -> str | None:
         counting = [name for name in it.things if name == "torch" or name in names or name.startswith("nvidia-")]
         if it.place == place and counting:
             told = it.things["torch" if "torch" in counting else counting[0]]
-            command = f"`stackplan apply {shlex.quote(failure.playbook.path)}`, for these nodes and variables,"
-            return f"{command} puts {failure.wishes.venv} right: step `{it.step}` wants {told}."
+            return f"{_applied(failure.playbook)} puts {failure.wishes.venv} right: step `{it.step}` wants {told}."
     return None
+
+
+def _applied(playbook: Playbook) -> str:
+    """Return the command that applies the playbook to the same nodes, as far as it is known how these were selected."""
+    command = f"stackplan apply {shlex.quote(playbook.path)}"
+    if playbook.selected_by is None:
+        return f"`{command}`, for these nodes and variables,"
+    return f"`{command}{playbook.selected_by}`"

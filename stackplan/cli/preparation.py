@@ -7,6 +7,7 @@ from pathlib import Path
 from stackplan.cli.output import say, say_on_terminal
 from stackplan.cli.places import find_playbook
 from stackplan.cli.rendering import Renderings
+from stackplan.cli.same_selection import same_selection
 from stackplan.cli.selection import Selection
 from stackplan.cli.steps import narrowed
 from stackplan.engine.clock import SystemClock
@@ -86,6 +87,7 @@ def prepare_read(
 ) -> Prepared:
     """Return the same of a playbook that was read already, from `files` where not from the disk. Raise Invalid."""
     nodes = _nodes(playbook, path, selection)
+    playbook = replace(playbook, selected_by=same_selection(selection, playbook))
 
     def scope_of(node: Node) -> Scope:
         return scope(playbook, node, selection.variable_files, selection.assignments, secrets=secrets)

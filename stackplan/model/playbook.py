@@ -119,6 +119,8 @@ class Playbook:
     """`sha256` is the digest of all files that were read for it; `path` is as people name it, relative where it can be.
 
     `sources` holds the lines of those files, for carets in messages; `places` tells where each of `nodes` stands.
+    `selected_by` are the options that select the same nodes and variables once more (" -l gpu-01"), None where that is
+    not known; for display only.
     """
 
     name: str
@@ -133,3 +135,4 @@ class Playbook:
     revision: str | None = None
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     places: tuple[Location, ...] = field(default=(), repr=False, compare=False)
+    selected_by: str | None = field(default=None, repr=False, compare=False)

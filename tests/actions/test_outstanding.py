@@ -20,12 +20,14 @@ NVRTC = "ImportError: libnvrtc.so.12: cannot open shared object file: No such fi
 def state(arguments, evidence):
     """Return the remedy of what `verify` says of the kernel, where this is lacking of the steps up to it."""
 
-    def build(*lacking):
+    def build(*lacking, selected_by=None):
         read = arguments(venv="~/ml-env", packages=["sgl-kernel"], index_url=INDEX)
         unmet = (not_held("import sgl_kernel", expected="it imports", observed=NVRTC),)
         told = evidence(read, [TORCH, KERNEL], reason=Reason.POSTCONDITION, unmet=unmet)
         kind = KIND.read(read)
-        (diagnosis,) = kind.diagnose_state(replace(told, playbook=playbook(step("torch")), outstanding=lacking))
+        (diagnosis,) = kind.diagnose_state(
+            replace(told, playbook=replace(playbook(step("torch")), selected_by=selected_by), outstanding=lacking)
+        )
         return diagnosis.remedy
 
     return build
@@ -43,6 +45,14 @@ def test_what_is_lacking_of_another_environment_explains_nothing_here(state):
         "step `first` wants torch==2.11.0, and 2.9.1 is there."
     )
     assert state(lacking("/home/ops/other", torch="nothing"), lacking(torch=wanted)) == back
+
+
+@pytest.mark.parametrize("options", ["", " -i 'my nodes.yaml' -l gpu-01 --var hf_token=…"])
+def test_the_command_is_written_out_where_it_is_known_how_the_nodes_were_selected(state, options):
+    wanted = lacking(torch="torch==2.11.0, and 2.9.1 is there")
+    assert state(wanted, selected_by=options).startswith(
+        f"`stackplan apply playbook.yaml{options}` puts ~/ml-env right: step `first` wants torch"
+    )
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def test_hopper_to_cuda_13_and_back_again(call, lab):
     assert set(outcomes(again).values()) == {"satisfied", "skipped"}
 
     put_old_torch_back(lab, "gpu-01")
-    remedy = "cuda13-hopper.yaml`, for these nodes and variables, puts ~/ml-env right: step `torch` wants torch==2.11.0"
+    options = f"-i {lab.inventory} -l gpu-01 --var serve=true"
+    remedy = f"cuda13-hopper.yaml {options}` puts ~/ml-env right: step `torch` wants torch==2.11.0"
     found = call("verify", "cuda13-hopper", "gpu-01", *SERVING, check=3)
     told = [(step["id"], it) for step in found["steps"] for it in step["diagnoses"]]
     assert [step for step, _ in told] == ["torch", "sgl-kernel", "flashinfer-jit-cache"]
