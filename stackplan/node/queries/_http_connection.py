@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import io
 import socket
 import ssl
 import threading
 import time
 import urllib.parse
 from io import BufferedReader
-from typing import Iterator
+from typing import Any, Iterator
 
 from stackplan.node.context import CannotTell
 from stackplan.node.queries._http_head import BrokenOff
@@ -23,11 +24,40 @@ _PORTS = {"http": 80, "https": 443}
 _UNQUOTED = "/?&=%:@!$'()*+,;~-._"
 
 
+class NotInTime(socket.timeout):
+    """The time was up once the server was connected to and asked; `received` bytes of an answer had come by then."""
+
+    def __init__(self, received: int) -> None:
+        super().__init__("not in time")
+        self.received = received
+
+
+class _Counted(io.RawIOBase):
+    """The bytes of a socket as they come, counted."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._source = channel.makefile("rb", buffering=0)
+        self.received = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int | None:
+        count = self._source.readinto(room)
+        self.received += count or 0
+        return count
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
+
+
 @contextlib.contextmanager
 def opened(url: str, limit_s: float) -> Iterator[BufferedReader]:
     """Yield the stream that the answer to a GET of `url` comes from; all of it together may take `limit_s`.
 
-    Raise CannotTell for another scheme, socket.timeout for what takes longer, and what else keeps an answer away.
+    Raise CannotTell for another scheme, socket.timeout for what takes longer (NotInTime once the server was asked),
+    and what else keeps an answer away.
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
@@ -38,10 +68,14 @@ def opened(url: str, limit_s: float) -> Iterator[BufferedReader]:
         plain.settimeout(_left_s(deadline))
         channel = _secured(plain, parts.hostname) if parts.scheme == "https" else plain
         # A server that sends a byte a second would never run into the limit of a single read.
-        with contextlib.closing(channel), _cut_at(deadline, channel), _ended_by_tls():
-            _ask(channel, parts, port)
-            with channel.makefile("rb") as stream:
-                yield stream
+        with contextlib.closing(channel):
+            counted = _Counted(channel)
+            try:
+                with _cut_at(deadline, channel), _ended_by_tls(), BufferedReader(counted) as stream:
+                    _ask(channel, parts, port)
+                    yield stream
+            except socket.timeout as error:
+                raise NotInTime(counted.received) from error
 
 
 def _connected(host: str, port: int, deadline: float) -> socket.socket:

@@ -26,7 +26,7 @@ from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries._http_answer import encodings, read_body
-from stackplan.node.queries._http_connection import opened
+from stackplan.node.queries._http_connection import NotInTime, opened
 from stackplan.node.queries._http_encoding import Undecodable, decoded
 from stackplan.node.queries._http_head import Malformed, read_final_head
 
@@ -74,7 +74,7 @@ def why(error: Exception, limit_s: float) -> str:
     ):
         raise ProbeFailed(f"the node cannot connect: {error.strerror}") from error
     if isinstance(error, socket.timeout):
-        return f"no whole answer within {limit_s:g} s"
+        return _not_in_time(error, limit_s)
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
@@ -87,6 +87,16 @@ def why(error: Exception, limit_s: float) -> str:
         # No name of the domain name system is so long, or has such letters.
         return "the node knows no such name"
     return (getattr(error, "strerror", None) or str(error)).lower() if not isinstance(error, Malformed) else str(error)
+
+
+def _not_in_time(error: socket.timeout, limit_s: float) -> str:
+    """Return how far the server had come when the time was up: one that hangs is told from one that is slow."""
+    if not isinstance(error, NotInTime):
+        return f"it took no connection within {limit_s:g} s"
+    if not error.received:
+        return f"it took the connection and sent nothing within {limit_s:g} s"
+    bytes_ = f"{error.received:,} byte" + ("" if error.received == 1 else "s")
+    return f"it answered {bytes_} and was not done within {limit_s:g} s"
 
 
 def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:

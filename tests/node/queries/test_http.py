@@ -13,6 +13,7 @@ import pytest
 from stackplan.node.context import CannotTell, ProbeFailed
 from stackplan.node.queries import http as query
 from stackplan.node.queries import port
+from stackplan.node.queries._http_connection import NotInTime
 
 PAGES = {
     "/health": (200, b"ready\n", {}),
@@ -30,13 +31,17 @@ BROKEN = {
 }
 
 
+BEGUN = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nx"
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves PAGES; /private wants a password, /slow sends a byte and then waits for the test's end."""
+    """Serves PAGES; /private wants a password, /slow sends a byte and /silent nothing, until the test's end."""
 
     def do_GET(self):
         self.server.seen.append((self.path, self.headers.get("Authorization")))
-        if self.path == "/slow":
-            self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nx")
+        if self.path in ("/slow", "/silent"):
+            if self.path == "/slow":
+                self.wfile.write(BEGUN)
             self.server.over.wait(30)
             return
         if self.path in BROKEN:
@@ -161,9 +166,19 @@ def test_no_more_is_read_than_the_limit(ask, monkeypatch):
 
 
 def test_a_server_that_never_ends_its_answer_is_cut_off(ask):
-    told = ask("/slow", body=True, timeout_s=0.4)
-    assert told["failure"] == "no whole answer within 0.4 s"
+    told = ask("/slow", body=True, timeout_s=2)
+    assert told["failure"] == f"it answered {len(BEGUN)} bytes and was not done within 2 s"
     assert told["status"] is None
+
+
+def test_a_server_that_says_nothing_is_told_from_one_that_is_slow(ask):
+    told = ask("/silent", timeout_s=0.4)
+    assert (told["failure"], told["status"]) == ("it took the connection and sent nothing within 0.4 s", None)
+
+
+def test_a_server_that_takes_no_connection_in_time_is_told_as_that():
+    assert query.why(socket.timeout(), 3.0) == "it took no connection within 3 s"  # noqa: UP041 - another class on 3.8
+    assert query.why(NotInTime(1), 3.0) == "it answered 1 byte and was not done within 3 s"
 
 
 @pytest.mark.parametrize("body", [False, True])
@@ -174,7 +189,7 @@ def test_an_answer_that_breaks_off_is_none(ask, path, body):
 
 
 def test_a_body_that_nobody_asks_for_has_to_end_too(ask):
-    assert ask("/slow", timeout_s=0.3)["failure"] == "no whole answer within 0.3 s"
+    assert ask("/slow", timeout_s=2)["failure"] == f"it answered {len(BEGUN)} bytes and was not done within 2 s"
 
 
 def test_a_password_travels_in_a_header_and_the_query_in_the_path(ask, running):
