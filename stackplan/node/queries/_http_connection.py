@@ -52,6 +52,10 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
+def _buffered(raw: Any) -> BufferedReader:
+    return BufferedReader(raw)
+
+
 @contextlib.contextmanager
 def opened(url: str, limit_s: float) -> Iterator[BufferedReader]:
     """Yield the stream that the answer to a GET of `url` comes from; all of it together may take `limit_s`.
@@ -71,7 +75,7 @@ def opened(url: str, limit_s: float) -> Iterator[BufferedReader]:
         with contextlib.closing(channel):
             counted = _Counted(channel)
             try:
-                with _cut_at(deadline, channel), _ended_by_tls(), BufferedReader(counted) as stream:
+                with _cut_at(deadline, channel), _ended_by_tls(), _buffered(counted) as stream:
                     _ask(channel, parts, port)
                     yield stream
             except socket.timeout as error:
