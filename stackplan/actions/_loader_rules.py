@@ -40,13 +40,15 @@ def library_of_another_cuda(failure: Failure) -> Diagnosis | None:
     library, major = match["library"], match["major"]
     needing = _seen(failure, _NEEDING)
     name = needing["name"] if needing is not None else _only_wanted(failure)
-    what = f"{needing['name']} {needing['version']}" if needing is not None else name or "A package"
+    what = f"{needing['name']} {needing['version']}" if needing is not None else name
     facts, venv = failure.facts, failure.wishes.venv
     folders = folders_with(facts, venv, library)
     where = [within(it, facts, venv) for it in folders] or [*wheels_with(facts, venv, library)]
-    lies = f": it lies in {', '.join(where)}, and nothing that loads it looks there."
-    fault = lies if where else ", and nothing brings it."
-    summary = f"{what} needs {library}, a library of CUDA {major}{fault}"
+    # Without a name the loader's own words tell the file alone.
+    whose = what or "Something that is loaded here (the error does not name the package)"
+    lies = f". The file lies in {', '.join(where)}, where the loader does not look for it."
+    fault = lies if where else ", and nothing in the environment brings that file."
+    summary = f"{whose} needs {library} of CUDA {major}{fault}"
     build = label(failure, name or "torch") or _cuda_wanted(failure)
     if build is not None and build.removeprefix("cu").startswith(major):
         edit = looked_for(failure, major, *folders[:1]) if where else brought_by(failure, library, major)

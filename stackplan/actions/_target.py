@@ -62,7 +62,7 @@ def told(answer: Answer) -> Mapping[str, Plain]:
 def refusal(answer: Answer, path: str) -> CannotAct | None:
     """Return why nothing can be put at `path`, or None."""
     if not isinstance(answer, Known):
-        return CannotAct(f"it could not be found out what stands at {path}: {answer.why}")
+        return CannotAct(f"it is not known what stands at {path}: {answer.why}")
     about = told(answer)
     folder = about.get("folder")
     if about.get("folder_kind") != "folder":

@@ -85,7 +85,7 @@ class AptPackages(ActionKind):
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[DPKG_QUERY]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out what dpkg has installed: {answer.why}")
+            return CannotAct(f"it is not known what dpkg has installed: {answer.why}")
         about = told(answer)
         if about["apt_get"] is None:
             return CannotAct("the node has no apt-get")

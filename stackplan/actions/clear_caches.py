@@ -64,7 +64,7 @@ class ClearCaches(ActionKind):
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[self._query]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out which kernels are stale: {answer.why}")
+            return CannotAct(f"it is not known which kernels are stale: {answer.why}")
         about = told(answer)
         if not about["environment"]:
             return CannotAct(f"there is no environment at {about['path']}", "Make it in an earlier step.")

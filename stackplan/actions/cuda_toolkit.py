@@ -92,7 +92,7 @@ class CudaToolkit(ActionKind):
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[self._build_query()]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out where the toolkit can go: {answer.why}")
+            return CannotAct(f"it is not known where the toolkit can go: {answer.why}")
         return self._runfile_job(facts) if self.method is Method.RUNFILE else self._apt_job(facts)
 
     def state(self, facts: Facts) -> State:

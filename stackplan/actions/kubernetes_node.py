@@ -89,7 +89,7 @@ class KubernetesNode(ActionKind):
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[self.target.query]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out how the node stands in Kubernetes: {answer.why}")
+            return CannotAct(f"it is not known how the node stands in Kubernetes: {answer.why}")
         about = told(answer)
         if self.goal is Goal.DRAIN and (obstacle := self._obstacle(about)) is not None:
             return obstacle

@@ -229,7 +229,7 @@ class PythonPackages(ActionKind):
         """Return what the action is done with on this node, or why it cannot be done."""
         answer = facts[self._installer_query()]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out what installs packages on this node: {answer.why}")
+            return CannotAct(f"it is not known what installs packages on this node: {answer.why}")
         node = installer_facts(answer)
         refusal = self._refusal(node)
         if refusal is not None:

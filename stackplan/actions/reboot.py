@@ -82,7 +82,7 @@ class Reboot(ActionKind):
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[_QUERY]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out in which boot the node is: {answer.why}")
+            return CannotAct(f"it is not known in which boot the node is: {answer.why}")
         about = told(answer)
         obstacle = _obstacle(about)
         if obstacle is not None:

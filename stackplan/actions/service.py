@@ -129,7 +129,7 @@ class Service(ActionKind):
 
     def _obstacle(self, answer: Answer) -> CannotAct | None:
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out how service {self.name} stands: {answer.why}")
+            return CannotAct(f"it is not known how service {self.name} stands: {answer.why}")
         about = told(answer)
         for rule in (self._not_loaded, self._not_allowed, self._not_enabled, self._stale, self._not_able):
             if (found := rule(about)) is not None:

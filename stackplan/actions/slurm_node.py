@@ -89,7 +89,7 @@ class SlurmNode(ActionKind):
     def job(self, facts: Facts) -> Job | CannotAct:
         answer = facts[self._query]
         if not isinstance(answer, Known):
-            return CannotAct(f"it could not be found out how the node stands in Slurm: {answer.why}")
+            return CannotAct(f"it is not known how the node stands in Slurm: {answer.why}")
         about = told(answer)
         node = str(about["node"])
         if self.goal is Goal.RESUME and about["ours"] is None and bears_our_mark(about):

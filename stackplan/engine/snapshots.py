@@ -106,7 +106,7 @@ def protect(step: BoundStep, facts: Facts, run: str, inquiry: Inquiry) -> Protec
         answer = answers[query]
         if not isinstance(answer, Known) or not isinstance(answer.value, dict):
             why = "it was answered oddly" if isinstance(answer, Known) else answer.why
-            return CannotAct(f"it could not be found out whether there is room for a snapshot of {thing.path}: {why}")
+            return CannotAct(f"it is not known whether there is room for a snapshot of {thing.path}: {why}")
         found.append(answer.value)
     if (lack := lacking(found)) is not None:
         return CannotAct(f"there is no room for a snapshot of {', '.join(it.path for it in things)}: {lack}", NO_ROOM)

@@ -10,6 +10,7 @@ from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.outcome import Phase, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport, StepReport
 from stackplan.model.verdict import Status
+from stackplan.reports.cause import cause_label
 from stackplan.reports.count import counted
 from stackplan.reports.diagnostics import names_place
 from stackplan.reports.layout import beside, hanging, padded
@@ -159,7 +160,7 @@ def _beside(diagnosis: Diagnosis, margin: str, width: int) -> list[str]:
     if diagnosis.observed is not None:
         lines += hanging(f"{margin}observed  ", safe(diagnosis.observed), width)
     for cause in diagnosis.causes:
-        lines += hanging(f"{margin}caused by ", safe(cause), width)
+        lines += hanging(f"{margin}{cause_label(cause)}", safe(cause), width)
     if diagnosis.remedy is not None:
         lines += hanging(margin, safe(diagnosis.remedy), width)
     if diagnosis.remedy_at is not None and not names_place(diagnosis):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from stackplan.model.diagnosis import Diagnosis, Severity
+from stackplan.reports.cause import cause_label
 from stackplan.reports.cells import cell_len
 from stackplan.reports.count import counted
 from stackplan.reports.layout import hanging
@@ -37,7 +38,7 @@ def _lines(diagnosis: Diagnosis, others: Sequence[Diagnosis], paint: Paint) -> l
     if diagnosis.observed is not None:
         lines += hanging("  observed  ", safe(diagnosis.observed), WIDTH)
     for cause in diagnosis.causes:
-        lines += hanging("  caused by ", safe(cause), WIDTH)
+        lines += hanging(f"  {cause_label(cause)}", safe(cause), WIDTH)
     return lines + _remedy(diagnosis, paint)
 
 

@@ -21,6 +21,7 @@ from stackplan.model.quantity import duration_text
 from stackplan.model.report import ConditionReport, NodeReport, Report, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports import text
+from stackplan.reports.cause import cause_label
 from stackplan.reports.paint import Style
 from stackplan.reports.progress import plain_line
 from stackplan.reports.safe import safe, safe_lines, safe_paragraphs
@@ -69,6 +70,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["cause_label"] = cause_label
     source = importlib.resources.files("stackplan.reports").joinpath(TEMPLATE).read_text("utf-8")
     return environment.from_string(source)
 

@@ -104,8 +104,8 @@ def test_a_library_that_lies_there_is_not_told_to_be_missing(said_of_kernel):
     place = f"{SITE}/nvidia/cu13/lib/libnvrtc.so.13"
     (diagnosis,) = said_of_kernel(NVRTC.replace("12", "13"), answers=lying("libnvrtc.so.13", place), no_deps=True)
     assert diagnosis.summary == (
-        "sgl-kernel needs libnvrtc.so.13, a library of CUDA 13: it lies in nvidia/cu13/lib, and nothing that loads "
-        "it looks there."
+        "sgl-kernel needs libnvrtc.so.13 of CUDA 13. The file lies in nvidia/cu13/lib, where the loader does not look "
+        "for it."
     )
     remedy = f"Import torch before it, or add {SITE}/nvidia/cu13/lib to `LD_LIBRARY_PATH` where it is loaded."
     assert (diagnosis.remedy, diagnosis.remedy_at) == (remedy, None)
@@ -126,7 +126,7 @@ def test_a_copy_that_a_program_did_not_load_lies_there_too(said_of_kernel):
         Query("library", {"venv": "~/ml-env", "name": "libnvrtc.so.12"}): {"site_packages": [SITE], "others": [place]}
     }
     (diagnosis,) = said_of_kernel(NVRTC, answers=answers)
-    assert "a library of CUDA 12: it lies in nvidia/cuda_nvrtc/lib, and nothing that loads" in diagnosis.summary
+    assert "of CUDA 12. The file lies in nvidia/cuda_nvrtc/lib, where the loader does not look" in diagnosis.summary
     assert "sgl-kernel==VERSION+cu130 at 38:7" in diagnosis.remedy
 
 
@@ -135,11 +135,13 @@ def test_a_library_whose_place_was_not_seen_lies_in_its_wheel(said_of_kernel):
     told = {"site_packages": [SITE], "distributions": [wheel, {"name": "x", "version": "1", "provides": []}]}
     answers = {Query("cuda_libraries", {"venv": "~/ml-env"}): told}
     (diagnosis,) = said_of_kernel(NVRTC.replace("12", "13"), answers=answers, no_deps=True)
-    assert diagnosis.summary.endswith(": it lies in nvidia-cuda-nvrtc 13.0.88, and nothing that loads it looks there.")
+    assert diagnosis.summary.endswith(
+        ". The file lies in nvidia-cuda-nvrtc 13.0.88, where the loader does not look for it."
+    )
     assert diagnosis.remedy.startswith("Import torch before it, or add its folder to `LD_LIBRARY_PATH`")
     elsewhere = {Query("cuda_libraries", {"venv": "~/other"}): told}
     (diagnosis,) = said_of_kernel(NVRTC.replace("12", "13"), answers=elsewhere, no_deps=True)
-    assert diagnosis.summary.endswith("a library of CUDA 13, and nothing brings it.")
+    assert diagnosis.summary.endswith("of CUDA 13, and nothing in the environment brings that file.")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,18 @@ def test_a_library_whose_place_was_not_seen_lies_in_its_wheel(said_of_kernel):
 )
 def test_a_library_outside_of_the_environment_does_not_lie_there(said_of_kernel, place):
     (diagnosis,) = said_of_kernel(NVRTC, answers=lying("libnvrtc.so.12", place, others=[place]))
-    assert diagnosis.summary == "sgl-kernel needs libnvrtc.so.12, a library of CUDA 12, and nothing brings it."
+    assert diagnosis.summary == (
+        "sgl-kernel needs libnvrtc.so.12 of CUDA 12, and nothing in the environment brings that file."
+    )
+
+
+def test_without_a_name_the_sentence_says_that_the_error_names_none(said_of_kernel):
+    observed = NVRTC[NVRTC.index("libnvrtc") :]
+    (diagnosis,) = said_of_kernel(observed, packages=["a==1+cu130", "b==1"])
+    assert diagnosis.summary == (
+        "Something that is loaded here (the error does not name the package) needs libnvrtc.so.12 of CUDA 12, and "
+        "nothing in the environment brings that file."
+    )
 
 
 def test_an_architecture_that_is_stated_is_not_to_be_stated(said_of_kernel):

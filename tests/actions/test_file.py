@@ -53,7 +53,7 @@ def test_what_the_project_holds_is_content_by_then(job, arguments):
         ({**MISSING, "kind": "other"}, "is no plain file; it is not replaced"),
         (
             Failed("Permission denied"),
-            "could not be found out what stands at /etc/profile.d/cuda.sh: Permission denied",
+            "it is not known what stands at /etc/profile.d/cuda.sh: Permission denied",
         ),
     ],
 )

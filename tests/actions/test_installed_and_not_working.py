@@ -25,9 +25,9 @@ NO_IMAGE = (
 )
 OLD_DRIVER = "torch sees no GPU: RuntimeError: The NVIDIA driver on your system is too old (found version 12080)."
 SEEN = [
-    (NVRTC, "SP251", "sgl-kernel needs libnvrtc.so.12, a library of CUDA 12", "sgl-kernel==VERSION+cu130 at 38:7"),
+    (NVRTC, "SP251", "sgl-kernel needs libnvrtc.so.12 of CUDA 12", "sgl-kernel==VERSION+cu130 at 38:7"),
     (COHERENT, "SP251", "sgl-kernel 0.3.21 needs libcublas.so.12", "sgl-kernel==VERSION+cu130"),
-    (IN_PART, "SP251", "sgl-kernel 0.3.21 needs libnvrtc.so.12, a library of CUDA 12, and nothing", "VERSION+cu130"),
+    (IN_PART, "SP251", "sgl-kernel 0.3.21 needs libnvrtc.so.12 of CUDA 12, and nothing", "VERSION+cu130"),
     (SYMBOL, "SP252", "flash_attn_2_cuda.so misses _ZN3c104cuda9SetDeviceEi", "from a wheel for the torch"),
     (NO_IMAGE, "SP253", "no code for a GPU of compute capability 12.0", "sm_120 at 38:7"),
     ("torch sees no GPU: RuntimeError: Error 802: system not yet initialized", "SP254", "not up", "fabricmanager"),

@@ -64,7 +64,7 @@ def test_what_may_not_be_restarted_is_left_alone(told, summary):
 
 def test_an_unanswered_question_starts_nothing():
     unknown = Facts("gpu-01", Origin.LIVE, "", {BOOT: Failed("no /proc")})
-    assert read().job(unknown) == CannotAct("it could not be found out in which boot the node is: no /proc")
+    assert read().job(unknown) == CannotAct("it is not known in which boot the node is: no /proc")
 
 
 def test_what_a_restart_leaves_is_foretold_and_the_rest_is_unknown():

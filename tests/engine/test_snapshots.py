@@ -134,7 +134,7 @@ def test_the_snapshot_is_the_first_stage_and_dropping_it_the_last():
         (Known(room(free_files=99)), "100 files are to be made in /home/ops, there is room for 99"),
         (
             Failed("no right"),
-            "it could not be found out whether there is room for a snapshot of /home/ops/ml-env: no right",
+            "it is not known whether there is room for a snapshot of /home/ops/ml-env: no right",
         ),
     ],
 )

@@ -88,8 +88,8 @@ def test_an_old_torch_that_somebody_put_back_is_for_apply_to_mend(look):
     assert told(report) == [("kernel", "SP251", remedy, False)]
     (finding,) = report.steps[1].diagnoses
     assert finding.summary == (
-        "sgl-kernel needs libnvrtc.so.13, a library of CUDA 13: it lies in nvidia/cu13/lib, and nothing that loads "
-        "it looks there."
+        "sgl-kernel needs libnvrtc.so.13 of CUDA 13. The file lies in nvidia/cu13/lib, where the loader does not look "
+        "for it."
     )
 
 

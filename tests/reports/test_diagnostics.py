@@ -83,3 +83,11 @@ def test_what_has_no_place_or_says_something_else_stands_alone():
     bare = replace(LINT, at=None)
     every = [bare, bare, LINT, replace(LINT, severity=Severity.ERROR), replace(LINT, remedy="leave it")]
     assert [len(group) for group in alike(every)] == [1] * 5
+
+
+def test_a_reason_in_the_resolvers_own_words_is_called_a_reason():
+    causes = ("Because torch==9 is not there, nothing goes.", "a wheel is missing")
+    said = diagnostics.render([replace(LINT, causes=causes)], colour=False)
+    assert "  reason    Because torch==9 is not there, nothing goes.\n" in said
+    assert "  caused by a wheel is missing" in said
+    assert "caused by Because" not in said

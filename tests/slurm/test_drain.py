@@ -173,7 +173,7 @@ def test_without_a_controller_nothing_is_started_and_nothing_claimed(cluster):
         refused = cluster.refusal("slurm_node", state="drain", reason="CUDA 13")
     finally:
         cluster.start_controller()
-    assert "it could not be found out how the node stands in Slurm" in refused.summary
+    assert "it is not known how the node stands in Slurm" in refused.summary
     assert "Unable to contact slurm controller" in refused.summary
 
 
