@@ -8,7 +8,7 @@ from stackplan.actions._target import told
 from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.change import State, differences
 from stackplan.model.condition import Condition
-from stackplan.model.count import counted
+from stackplan.model.count import counted, first_of
 from stackplan.model.diagnosis import Diagnosis, Severity
 from stackplan.model.environment_place import NAMED_BY, real_place
 from stackplan.model.facts import Answer, Facts, Known, Plain, Query, Unknown
@@ -124,9 +124,9 @@ class ClearCaches(ActionKind):
             lines = (f"as things stand now nothing is stale{so_far}",)
         places = [f"  {it.path} ({amount(it.entries, it.size, complete=complete)})" for it in kernel_caches(about)]
         if places:
-            lines += ("by then more may be, of what is in", *places[:_MOST_PLACES])
-        if (more := len(places) - _MOST_PLACES) > 0:
-            lines += (f"  and {counted(more, 'more cache')}",)
+            shown, left = first_of(places, _MOST_PLACES)
+            lines += ("by then more may be, of what is in", *shown)
+            lines += (f"  and {counted(left, 'more cache')}",) if left else ()
         return lines
 
     def reach(self, facts: Facts) -> frozenset[Query] | None:

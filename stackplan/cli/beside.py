@@ -4,44 +4,77 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 Mine = TypeVar("Mine")
 Others = TypeVar("Others")
+Parts: TypeAlias = Iterator[int]
 
 
-def beside(mine: Callable[[], Mine], others: Callable[[], Others]) -> tuple[Mine, Others]:
+MOST_PARTS = 256
+
+
+def beside(mine: Callable[[Parts], Mine], others: Callable[[Parts], Others], parts: int = 0) -> tuple[Mine, Others]:
     """Return what both come to, `others` worked out by a process that is forked off for it.
+
+    Both are handed what they take the numbers of parts from, 0 to `parts` - 1: each number goes to one of them, to
+    whoever asks first. Where `mine` takes all that it can get, so that none is left over, every part is done.
 
     What that process cannot bring to an end, whatever the reason, is worked out here as well: so an exception comes
     up as it would have without it. Both have to be free of effects; only what can be pickled comes back.
     """
+    if parts > MOST_PARTS:
+        raise ValueError(f"expected at most {MOST_PARTS} parts, got {parts}")
     # A fork has one thread alone, and whatever another held locked stays so.
     if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
-        return mine(), others()
-    reading, writing = os.pipe()
+        return mine(iter(range(parts))), others(iter(()))
+    queue, reading, writing = _queue(parts), *os.pipe()
     try:
         child = os.fork()
     except OSError:
-        os.close(reading)
-        os.close(writing)
-        return mine(), others()
+        for it in (queue, reading, writing):
+            os.close(it)
+        return mine(iter(range(parts))), others(iter(()))
     if child == 0:
         # Its answer is for this process alone: with nobody to read it any more, writing fails at once.
         os.close(reading)
-        _answer(others, writing)
+        _answer(lambda: others(_taken(queue)), writing)
     os.close(writing)
+    own: list[int] = []
     try:
         with os.fdopen(reading, "rb") as pipe:
-            found = mine()
+            found = mine(_noted(_taken(queue), own))
             answer = pipe.read()
     except BaseException:
         os.kill(child, signal.SIGKILL)
         _ended_well(child)
         raise
+    finally:
+        os.close(queue)
     # A process that was killed may have written half of it.
-    return found, _unpacked(answer) if _ended_well(child) else others()
+    if _ended_well(child):
+        return found, _unpacked(answer)
+    return found, others(it for it in range(parts) if it not in own)
+
+
+def _queue(parts: int) -> int:
+    """Return a pipe that holds a byte for each part, and after them its end: two processes can take from it."""
+    queue, filling = os.pipe()
+    with os.fdopen(filling, "wb") as pipe:
+        pipe.write(bytes(range(parts)))
+    return queue
+
+
+def _taken(queue: int) -> Iterator[int]:
+    while number := os.read(queue, 1):
+        yield number[0]
+
+
+def _noted(parts: Parts, own: list[int]) -> Iterator[int]:
+    for it in parts:
+        own.append(it)
+        yield it
 
 
 def _ended_well(child: int) -> bool:

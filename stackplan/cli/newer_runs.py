@@ -11,6 +11,7 @@ from stackplan.engine.target import Connect
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.history import NodeHistory, PastRun
 from stackplan.model.node import Node
+from stackplan.reports.count import first_of
 from stackplan.reports.runs import time_text
 from stackplan.reports.safe import safe
 
@@ -42,15 +43,16 @@ def may_go_on(run: str, nodes: Sequence[Node], connect: Connect, parallel: int) 
 
 
 def _lines(node: str, runs: tuple[PastRun, ...]) -> Iterator[str]:
-    for past in runs[:MOST]:
+    shown, left = first_of(runs, MOST)
+    for past in shown:
         command = "" if past.command == "apply" else f" ({safe(past.command, 20)})"
         who = f"{safe(past.operator, 40)} on {safe(past.host, 40)}"
         yield (
             f"    {safe(node)}: run {safe(past.run, 60)}, playbook {safe(past.playbook, 60)}{command}, "
             f"{time_text(past.began)} by {who}"
         )
-    if len(runs) > MOST:
-        yield f"    {safe(node)}: and {len(runs) - MOST} more; `stackplan history` lists them"
+    if left:
+        yield f"    {safe(node)}: and {left} more; `stackplan history` lists them"
 
 
 def _nobody_to_ask(run: str) -> Diagnosis:

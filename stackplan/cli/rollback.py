@@ -35,7 +35,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.event import RunEnded, RunStarted
 from stackplan.model.node import Inventory, Node
 from stackplan.model.secret import Redactor
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.node_text import names_text
 from stackplan.reports.own_name import nameless
 from stackplan.reports.safe import safe
@@ -232,9 +232,10 @@ def _thing(thing: Thing) -> list[str]:
     if not thing.changes:
         return [f"  ✔ {safe(thing.path)} is as it was before the run{steps}"]
     lines = [f"  ↩ {safe(thing.path)}{steps}"]
-    lines += [f"      {change_text(change)}" for change in thing.changes[:MOST_CHANGES]]
-    if len(thing.changes) > MOST_CHANGES:
-        lines.append(f"      and {len(thing.changes) - MOST_CHANGES} more")
+    shown, left = first_of(thing.changes, MOST_CHANGES)
+    lines += [f"      {change_text(change)}" for change in shown]
+    if left:
+        lines.append(f"      and {left} more")
     if (since := thing.changed_since) is not None:
         lines.append(f"      {safe(since, SINCE)}")
         lines.append("      what is replaced is therefore kept beside it, under a name that the report tells")

@@ -15,7 +15,7 @@ from stackplan.model.comparison import (
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.reports import comparison_wording as words
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.layout import beside, hanging, usable
 from stackplan.reports.node_text import names_text
 from stackplan.reports.paint import Paint, Style
@@ -108,8 +108,8 @@ def command_lines(command: CommandChange) -> list[str]:
     before, after = _lines(command.before), _lines(command.after)
     found = [f"{line[:1]} {line[1:]}" for line in list(unified_diff(before, after, lineterm="", n=2))[2:]]
     kept = [line for line in found if not line.startswith("@ @")] if len(found) <= COMMAND_LINES else found
-    more = [f"… {counted(len(kept) - COMMAND_LINES, 'more line')}"] if len(kept) > COMMAND_LINES else []
-    return kept[:COMMAND_LINES] + more
+    shown, left = first_of(kept, COMMAND_LINES)
+    return [*shown, *([f"… {counted(left, 'more line')}"] if left else [])]
 
 
 def _lines(text: str | None) -> list[str]:

@@ -11,7 +11,7 @@ from stackplan.model.outcome import Phase, StepOutcome
 from stackplan.model.report import ActionReport, ConditionReport, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.cause import cause_label
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.diagnostics import names_place
 from stackplan.reports.layout import beside, hanging, padded
 from stackplan.reports.paint import Paint, Style
@@ -170,23 +170,25 @@ def _beside(diagnosis: Diagnosis, margin: str, width: int) -> list[str]:
 
 def change_lines(changes: tuple[Change, ...], step: StepReport) -> list[str]:
     """Return one line a change of a step; of very many the first ones and a count."""
-    lines = [f"{INDENT}{change_text(change, step)}" for change in changes[:CHANGES]]
-    if len(changes) > CHANGES:
-        lines.append(f"{INDENT}… and {counted(len(changes) - CHANGES, 'more change')}")
+    shown, left = first_of(changes, CHANGES)
+    lines = [f"{INDENT}{change_text(change, step)}" for change in shown]
+    if left:
+        lines.append(f"{INDENT}… and {counted(left, 'more change')}")
     return lines
 
 
 def detail_lines(details: tuple[str, ...], width: int, paint: Paint) -> list[str]:
     """Return the lines of a prediction (a unified diff), each on lines of its own; of very many the first ones."""
     lines: list[str] = []
-    for text in details[:DETAILS]:
+    shown, left = first_of(details, DETAILS)
+    for text in shown:
         style = {"+": Style.GOOD, "-": Style.BAD}.get(text[:1], Style.FAINT)
         line = f"{INDENT}  {safe(text, 400)}"
         # A line that fits keeps its indentation, which wrapping would lose.
         fits = cell_len(line) <= width
         lines += [paint(style, part) for part in ([line] if fits else hanging(f"{INDENT}  ", line.strip(), width))]
-    if len(details) > DETAILS:
-        lines.append(f"{INDENT}  … and {counted(len(details) - DETAILS, 'more line')}")
+    if left:
+        lines.append(f"{INDENT}  … and {counted(left, 'more line')}")
     return lines
 
 

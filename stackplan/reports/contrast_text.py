@@ -4,7 +4,7 @@ from rich.cells import cell_len
 
 from stackplan.model.report import NodeReport
 from stackplan.reports.contrast import contrasts, rest_text
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.layout import hanging, padded
 from stackplan.reports.node_text import names_text
 from stackplan.reports.paint import Paint, Style
@@ -20,17 +20,19 @@ def contrast_lines(nodes: tuple[NodeReport, ...], width: int, paint: Paint) -> l
     every = contrasts(nodes)
     if not every:
         return []
-    names = min(COLUMN, max(cell_len(safe(it.name, 60)) for it in every[:ROWS]))
-    texts = min(COLUMN, max(cell_len(safe(value, 60)) for it in every[:ROWS] for value, _ in it.values[:VALUES]))
+    shown, left = first_of(every, ROWS)
+    names = min(COLUMN, max(cell_len(safe(it.name, 60)) for it in shown))
+    texts = min(COLUMN, max(cell_len(safe(value, 60)) for it in shown for value, _ in it.values[:VALUES]))
     lines = [paint(Style.STRONG, "what differs between the nodes")]
-    for it in every[:ROWS]:
+    for it in shown:
         lead = padded(safe(it.name, 60), names)
-        for value, having in it.values[:VALUES]:
+        values, unshown = first_of(it.values, VALUES)
+        for value, having in values:
             count = f" ({len(having)} nodes)" if len(having) > 1 else ""
             lines += hanging(f"  {lead}   {padded(safe(value, 60), texts)}   ", names_text(having) + count, width)
             lead = " " * names
-        if len(it.values) > VALUES:
+        if unshown:
             lines.append(f"  {lead}   {rest_text(it, VALUES)}")
-    if len(every) > ROWS:
-        lines.append(f"  … and {counted(len(every) - ROWS, 'more difference')}")
+    if left:
+        lines.append(f"  … and {counted(left, 'more difference')}")
     return lines

@@ -13,7 +13,7 @@ from stackplan.model.report import ConditionReport, NodeReport, Report, StepRepo
 from stackplan.model.verdict import Status
 from stackplan.reports import node_text
 from stackplan.reports.contrast import Contrast, contrasts, rest_text
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.markdown_text import Page, cell, code, fenced, folded, listed, raw_code
 from stackplan.reports.overridden_text import blocks
 from stackplan.reports.own_name import told_of, without_own_name
@@ -99,11 +99,12 @@ def _add_contrasts(page: Page, report: Report) -> list[str]:
 
 def _contrast_rows(contrast: Contrast) -> Iterator[list[str]]:
     lead = cell(contrast.name, 60)
-    for value, having in contrast.values[:VALUES]:
+    shown, left = first_of(contrast.values, VALUES)
+    for value, having in shown:
         names = ", ".join(cell(name, 80) for name in having[:NAMES]) + (" …" if len(having) > NAMES else "")
         yield [lead, cell(value, 60), f"{counted(len(having), 'node')}: {names}"]
         lead = ""
-    if len(contrast.values) > VALUES:
+    if left:
         yield ["", rest_text(contrast, VALUES), ""]
 
 

@@ -3,6 +3,7 @@
 from rich.cells import cell_len
 
 from stackplan.model.report import Report
+from stackplan.reports.count import first_of
 from stackplan.reports.layout import hanging, padded
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.safe import clipped, safe
@@ -46,12 +47,13 @@ def _replaced(own: str, used: str) -> str:
 
 
 def _block_lines(title: str, every: list[Row], width: int, paint: Paint) -> list[str]:
-    names = min(_COLUMN, max(cell_len(safe(name, 60)) for name, _, _ in every[:ROWS]))
-    texts = min(_COLUMN, max(cell_len(safe(value, _VALUE)) for _, value, _ in every[:ROWS]))
+    shown, left = first_of(every, ROWS)
+    names = min(_COLUMN, max(cell_len(safe(name, 60)) for name, _, _ in shown))
+    texts = min(_COLUMN, max(cell_len(safe(value, _VALUE)) for _, value, _ in shown))
     lines = [paint(Style.STRONG, title)]
-    for name, value, origin in every[:ROWS]:
+    for name, value, origin in shown:
         lead = f"  {padded(safe(name, 60), names)}   {padded(safe(value, _VALUE), texts)}   "
         lines += hanging(lead, safe(origin, _VALUE), width)
-    if len(every) > ROWS:
-        lines.append(f"  … and {len(every) - ROWS} more")
+    if left:
+        lines.append(f"  … and {left} more")
     return lines

@@ -2,7 +2,7 @@
 
 from stackplan.model.report import NodeReport
 from stackplan.reports import node_text
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.layout import hanging, wrapped
 from stackplan.reports.paint import Paint, Style
 from stackplan.reports.plan_groups import ENOUGH, Group, by_shape, by_work, differing
@@ -41,10 +41,11 @@ def _in_brief(groups: list[Group], model: NodeReport, width: int, paint: Paint) 
         count = f" ({counted(len(names), 'node')})" if len(names) > 1 else ""
         lines += hanging("  ", f"{node_text.names_text(names)}{count}", width)
         told = differing(node, model)
-        for it in told[:BRIEF_LINES]:
+        shown, left = first_of(told, BRIEF_LINES)
+        for it in shown:
             lines += hanging("      ", it, width)
-        if len(told) > BRIEF_LINES:
-            lines.append(f"      … and {counted(len(told) - BRIEF_LINES, 'more difference')}")
+        if left:
+            lines.append(f"      … and {counted(left, 'more difference')}")
     return lines
 
 

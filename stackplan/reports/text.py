@@ -14,7 +14,7 @@ from stackplan.model.verdict import Status
 from stackplan.reports import node_text, plan_text
 from stackplan.reports.condition_text import diagnosis_lines
 from stackplan.reports.contrast_text import contrast_lines
-from stackplan.reports.count import counted
+from stackplan.reports.count import counted, first_of
 from stackplan.reports.layout import beside, hanging, padded, usable, wrapped
 from stackplan.reports.overridden_text import overridden_lines
 from stackplan.reports.own_name import without_own_name
@@ -107,12 +107,13 @@ def _table(groups: list[Group], command: str, width: int, paint: Paint) -> list[
     most = max(len(str(len(names))) for names in rows.values())
     words = max(len(word) for _, word in rows)
     lines: list[str] = []
-    for (outcome, word), names in [*rows.items()][:ROWS]:
+    shown, left = first_of([*rows.items()], ROWS)
+    for (outcome, word), names in shown:
         lead = f"  {len(names):>{most}}  {padded(word, words)}   "
         first, *rest = hanging(lead, node_text.names_text(tuple(names)), width)
         lines += [first.replace(word, paint(NODE_STYLES[outcome], word), 1), *rest]
-    if len(rows) > ROWS:
-        lines.append(f"  … and {counted(len(rows) - ROWS, 'more way')} in which nodes ended")
+    if left:
+        lines.append(f"  … and {counted(left, 'more way')} in which nodes ended")
     return lines
 
 
@@ -129,9 +130,9 @@ def _left_in_place(report: Report) -> str:
     left = tuple(dict.fromkeys(f"`{safe(step.id, 60)}`" for step in _steps(report) if step.left_in_place))
     if not left:
         return ""
-    # No shorter where only one more is left to be named.
-    shown = left if len(left) <= STAYING + 1 else (*left[:STAYING], counted(len(left) - STAYING, "more step"))
-    names = " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
+    shown, unnamed = first_of(left, STAYING)
+    words = [*shown, *([counted(unnamed, "more step")] if unnamed else [])]
+    names = " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
     return f" Not taken back: what {names} did stays as it is now."
 
 
