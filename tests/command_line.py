@@ -17,6 +17,8 @@ from tests.prefork import HEAD
 
 ROOT = Path(__file__).parents[1]
 _PLAIN_LOCALES = {None, "", "C", "C.UTF-8", "en_US.UTF-8"}
+# What these say makes no difference to what a command does: containers set them for all that runs in them.
+_SAY_NOTHING = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 _SENDING = threading.Lock()
 
 
@@ -101,6 +103,6 @@ def _says_nothing_to_the_interpreter(environment: Mapping[str, str]) -> bool:
     """Whether an interpreter of its own would be no other than the one that is ready."""
     if environment.get("PYTHONPATH") not in {None, "", str(ROOT)}:
         return False
-    if any(name.startswith("PYTHON") and name != "PYTHONPATH" for name in environment):
+    if any(name.startswith("PYTHON") for name in environment.keys() - _SAY_NOTHING - {"PYTHONPATH"}):
         return False
     return all(environment.get(name) in _PLAIN_LOCALES for name in ("LC_ALL", "LC_CTYPE", "LANG"))
