@@ -11,7 +11,7 @@ MISSING = missing()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and skip them where there is no Slurm; `script/test` runs them by themselves."""
+    """Mark the tests of this folder, and skip them where there is no Slurm; `script/test` has a process for them."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slurm)
