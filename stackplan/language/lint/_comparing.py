@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from stackplan.language.lint._handed import python_text
-from stackplan.language.lint._kept import file_name
+from stackplan.language.lint._fetching import urlsplit_path
+from stackplan.language.lint._handed import printed, python_text
+from stackplan.language.lint._kept import file_name, kept_as
 from stackplan.language.lint._tree import Block, Command, Pipeline, flat, inside, own_pipelines, surface
 
 ANY = "*"
-"""The name of a comparison that may be of any file: `sha256sum -c SHA256SUMS`."""
+"""The name of a comparison that may be of any file: `sha256sum -c SHA256SUMS` of a list that was there before."""
 
 _SUMS = frozenset(
     {"sha256sum", "sha512sum", "sha384sum", "sha224sum", "sha1sum", "b2sum", "b3sum", "md5sum", "shasum", "cksum"}
@@ -29,19 +30,70 @@ _SUM_SUFFIX = re.compile(
     r"(?:\.(?:txt|asc))?$"
 )
 
+_TAGGED = re.compile(r"^\S+ \(([^)]+)\) = ", re.MULTILINE)
+
 _MOST_PARTS = 30
 
 
-def compared(script: Block, downloads: Iterable[str]) -> frozenset[str]:
-    """Return which of the downloads a script compares, by their names; `ANY` where that may be all of them."""
+def compared(script: Block, fetching: Iterable[Command], downloads: Iterable[str]) -> frozenset[str]:
+    """Return which of the downloads a script compares, by their names; `ANY` where that may be all of them.
+
+    `fetching` is all that fetches something, the lists of sums among it.
+    """
     names = frozenset(downloads)
+    sources, told = _sources(fetching), _told(script)
+    from_there: dict[str, set[str]] = {}
+    for name in names:
+        for machine in sources.get(name, ()) if _SUM_SUFFIX.sub("", name) == name else ():
+            from_there.setdefault(machine, set()).add(name)
     made = {file_name(it) for command in flat(script) if _sums(command) for it in _written(command)}
     found: set[str] = set()
     beginnings = _by_beginning(names)
-    for files in _comparisons(script, made):
+    for files, listing in _comparisons(script, made):
         own = {name for file in files for name in _those_of(file, names, beginnings)}
-        found |= own or {ANY}
+        found |= own or ({ANY} if not listing else set())
+        for file in listing:
+            if own and _SUM_SUFFIX.sub("", file):
+                # It holds the sum of a file that it is named after.
+                continue
+            if (lines := told.get(file)) is not None:
+                entries = [_those_of(it, names, beginnings) for it in _entries(lines)]
+                found.update(*entries if entries and all(entries) else [{ANY}])
+            elif beside := [it for it in sources.get(file, ()) if it in from_there]:
+                # Those of one machine are taken once, however many lists it has.
+                found.update(*(from_there[it] for it in beside))
+                from_there.update((it, set()) for it in beside)
+            else:
+                found.add(ANY)
     return frozenset(found)
+
+
+def _sources(fetching: Iterable[Command]) -> dict[str, set[str]]:
+    """Return from which machines the files of each name are fetched."""
+    found: dict[str, set[str]] = {}
+    for it in fetching:
+        addresses = [word for word in it.words[1:] if "://" in word]
+        names = {file_name(urlsplit_path(word)) for word in addresses} | {kept_as(it, ())}
+        for name in names - {""}:
+            found.setdefault(name, set()).update(word.partition("://")[2].partition("/")[0] for word in addresses)
+    return found
+
+
+def _told(script: Block) -> dict[str, str | None]:
+    """Return the files that a script fills with what is written out in it; None of what else fills them as well."""
+    found: dict[str, str | None] = {}
+    for it in flat(script):
+        for target in _written(it):
+            name, text = file_name(target), printed(it)
+            before = found.get(name, "")
+            found[name] = f"{before}{text[0]}\n" if text is not None and before is not None else None
+    return found
+
+
+def _entries(lines: str) -> list[str]:
+    """Return the names of the files in a list of sums: `0123  a.tgz`, `SHA256 (a.tgz) = 0123`."""
+    tagged = _TAGGED.findall(lines)
+    return [file_name(it) for it in tagged or [line.split()[-1].lstrip("*") for line in lines.splitlines() if line]]
 
 
 def compares_itself(pipeline: Pipeline) -> bool:
@@ -66,31 +118,28 @@ def _those_of(file: str, names: frozenset[str], beginnings: dict[str, set[str]])
     return ({file} & names) | (beginnings.get(stem, set()) if stem else set())
 
 
-def _comparisons(script: Block, made: set[str]) -> Iterator[set[str]]:
-    """Yield the names of the files of each comparison; none where they are not told."""
+def _comparisons(script: Block, made: set[str]) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield the names of the files of each comparison, none where they are not told, and which may be lists of sums."""
     later = [it for it in flat(script) if it.program in ("diff", "grep", "test", "[", "[[", "join", "comm")]
     imports = [it for it in flat(script) if it.program in ("gpg", "gpg2") and it.has("--import", "--dearmor")]
     for pipeline, taken in _pipelines(script, taken=False):
         commands = [it for part in pipeline.parts for it in surface(part)]
         for at, it in enumerate(commands):
             if it.has("--require-hashes") or "hashlib" in python_text(it):
-                yield set()
+                yield set(), set()
             elif _sums(it) and _checks(it):
                 files = _named(it, commands[:at])
                 if not files or not files <= made:
-                    yield files
-                if any(not _SUM_SUFFIX.sub("", file) for file in files - made):
-                    # A list of the sums of whatever was fetched beside it, which may have been fetched itself.
-                    yield set()
+                    yield files, files - made
             elif _sums(it):
                 read = any(other.program not in _ONLY_PRINTING for other in commands[at + 1 :])
                 kept = any(target in other.text for target in _written(it) for other in later)
                 if taken or read or kept:
-                    yield _named(it, commands[:at])
+                    yield _named(it, commands[:at]), set()
             elif _verifies(it):
-                yield _operands(it)
+                yield _operands(it), set()
                 # The keys with which it does.
-                yield from filter(None, map(_operands, imports))
+                yield from ((keys, set[str]()) for keys in map(_operands, imports) if keys)
 
 
 def _pipelines(block: Block, *, taken: bool) -> Iterator[tuple[Pipeline, bool]]:

@@ -31,7 +31,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             continue
         files = [found for pipeline in pipelines(step.script.block) for found in _kept(pipeline)]
         kept = [(it, file_name(path)) for it, path in files if not answers.only_read(it, path)]
-        known = compared(step.script.block, (name for _, name in kept if name)) if kept else frozenset()
+        known = compared(step.script.block, (it for it, _ in files), {it for _, it in kept if it}) if kept else set()
         for it, name in kept:
             if ANY in known or name in known or (known and (not name or "$" in name)):
                 continue

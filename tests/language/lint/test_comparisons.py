@@ -37,6 +37,38 @@ def test_what_a_script_compares_is_left_alone(spelled):
     assert spelled.scripts(COMPARED, "SP170") == []
 
 
+A, B, C = (
+    f"curl -fsSLO https://{it}\n" for it in ("m.example.com/a.tgz", "m.example.com/b.tgz", "x.example.com/c.run")
+)
+LIST = "curl -fsSLO https://m.example.com/SHA256SUMS\n"
+CHECK = "sha256sum -c --ignore-missing SHA256SUMS"
+LISTS_OF_OTHERS = [
+    f"{A}{C}{LIST}{CHECK}",
+    f"{A}{C}wget -q https://m.example.com/x86/sha256sums.txt\nsha256sum -c sha256sums.txt",
+    f"{A}{C}curl -fsSL https://m.example.com/sums > SHA256SUMS\n{CHECK}",
+    f"{A}{C}{LIST}grep a.tgz SHA256SUMS | sha256sum -c -",
+    f"{A}{C}cat > SHA256SUMS <<END\n0123  a.tgz\nEND\n{CHECK}",
+    f"{A}{B}echo '0123  a.tgz' > SHA256SUMS\n{CHECK}",
+    f"{A}{B}cat > sums <<END\nSHA256 (b.tgz) = 0123\nEND\nsha256sum -c sums",
+]
+LISTS_OF_ALL = [
+    f"{A}{B}{LIST}{CHECK}",
+    # What was there before may name them all, and so may a list where the files come from mirrors.
+    f"{A}{C}{CHECK}",
+    f"{C}{LIST}{CHECK}",
+    f"{A}{C}grep -h . /srv/sums/* > SHA256SUMS\n{CHECK}",
+    f"{A}{B}cat > SHA256SUMS <<END\n0123  a.tgz\n4567 *b.tgz\nEND\n{CHECK}",
+    f"{A}{B}echo '0123  a.tgz' > SHA256SUMS\necho '4567  b.tgz' >> SHA256SUMS\n{CHECK}",
+    f"{A}{B}cat > SHA256SUMS <<END\nSHA256 (a.tgz) = 01\nSHA256 (b.tgz) = 23\nEND\n{CHECK}",
+    f"{A}mv a.tgz d.tgz\necho '0123  d.tgz' > SHA256SUMS\n{CHECK}",
+    f"{A}{C}{LIST}{CHECK}\necho '0123  c.run' | sha256sum -c",
+]
+
+
+def test_a_list_of_sums_compares_what_it_names_or_what_comes_from_where_it_does(spelled):
+    assert spelled.scripts([*LISTS_OF_OTHERS, *LISTS_OF_ALL], "SP170") == LISTS_OF_OTHERS
+
+
 def test_a_list_of_sums_that_was_fetched_as_well_compares_what_stands_beside_it(spelled):
     both = "curl -fsSLO https://m.example.com/SHA256SUMS\ncurl -fsSLO https://m.example.com/a.tgz\n"
     found = [both, both + "gpg --verify SHA256SUMS.asc SHA256SUMS"]

@@ -21,6 +21,9 @@ MANY = {
     "exports of what a command prints": "export A{n}=$(/opt/x{n})",
     "variables that are used": "A{n}=/opt/x{n}\n$A{n} --all",
     "downloads that are compared": "curl -fsSLO https://x.example.com/{n}.tgz\nsha256sum -c {n}.sum",
+    "lists of sums": "curl -fsSLO https://x.example.com/{n}.tgz\ncurl -fsSLO https://x.example.com/SHA256SUMS\n"
+    "sha256sum -c SHA256SUMS",
+    "lists that are written": "echo '0  {n}.tgz' > s{n}\ncurl -fsSLO https://x.example.com/{n}.tgz\nsha256sum -c s{n}",
     "installs": "pip install p{n}",
     "installs that fall back": "pip install p{n} || pip install q{n}",
     "installs whose status is noted": "pip install p{n} || r{n}=1\n[ $r{n} = 0 ] || exit 1",
