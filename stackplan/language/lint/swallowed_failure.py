@@ -244,6 +244,7 @@ RULE = warning(
     "text of a shell without -e, such as `ssh NODE 'a; b'`. Programs that answer with their status, such as grep and "
     "test, are otherwise not meant, nor what takes away something that may be gone already (rm, kill, umount), nor "
     "what sends word to somebody, nor a status that is looked at (`rc=$?`), nor a diagnosis in a branch that ends with "
-    "`exit 1`.",
+    "`exit 1`, behind a failure that the script notes in a variable and ends with later (`exit $failed`), or in what a "
+    "trap runs behind one.",
     check,
 )
