@@ -76,7 +76,8 @@ def command(
     """Put back what RUN wrote on its nodes: an id from `stackplan runs`, a part that no other run has, or `last`.
 
     Environments and files are put back from the snapshots that the run made ahead of its actions, and proven to be what
-    they were. What scripts and other actions did is named, and stays. Exit status 0 only when all of it is proven.
+    they were. What scripts and other actions did is named, and stays: the last line of the text names these steps. Exit
+    status 0 only when all that was put back is proven; 3 where nothing of what the run did on a node can be.
     """
     kept = kept_run(run).whole()
     if kept.going_on:
