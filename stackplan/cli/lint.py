@@ -10,8 +10,8 @@ from stackplan.cli.beside import beside
 from stackplan.cli.diagnoses import some
 from stackplan.cli.output import form_option, result, say, wants_colour
 from stackplan.cli.places import find_playbook
+from stackplan.language import linting, source
 from stackplan.language import playbook as playbooks
-from stackplan.language import source
 from stackplan.language.alone import render_alone
 from stackplan.language.template import as_written
 from stackplan.language.uncollected import uncollected
@@ -49,7 +49,6 @@ def command(names: tuple[str, ...], inventory: Path | None, form: str, *, strict
 
 
 def _rendered(review: Review, form: str) -> str:
-    from stackplan.language import linting  # noqa: PLC0415 - spared by whoever reads text
     from stackplan.reports import github, json_document, sarif  # noqa: PLC0415 - spared by whoever reads text
 
     if form == "json":
@@ -76,8 +75,14 @@ def _review(name: str, path: Path | None, inventory: Inventory | None) -> Review
     except Invalid as invalid:
         return Review(invalid.diagnoses)
     rendering = render_alone(playbook)
-    # Neither needs what the other finds, and each imports what it alone needs.
-    faulty, reviewed = beside(lambda: _faults(rendering.playbook), lambda: _reviewed(playbook, rendering.playbook))
+    # Neither needs what the other finds; whoever is done first takes more of what is left.
+    examination = linting.Examination(playbook, rendering.playbook)
+    (faulty, mine), (whole, others) = beside(
+        lambda left: (_faults(rendering.playbook), {it: examination.of_part(it) for it in left}),
+        lambda left: (examination.of_whole(), {it: examination.of_part(it) for it in left}),
+        examination.parts,
+    )
+    reviewed = examination.review(whole, mine | others)
     wrong = [*rendering.wrong, *faulty]
     if inventory is not None:
         from stackplan.language.pattern import select_of  # noqa: PLC0415 - spared by whoever checks no inventory
@@ -93,12 +98,6 @@ def _faults(rendered: Playbook) -> tuple[Diagnosis, ...]:
     from stackplan.engine.bind import faults  # noqa: PLC0415 - only here: the rules know no kinds
 
     return faults(rendered, as_written)
-
-
-def _reviewed(written: Playbook, rendered: Playbook) -> Review:
-    from stackplan.language import linting  # noqa: PLC0415 - only here: what binds a playbook knows no rules
-
-    return linting.review(written, rendered)
 
 
 def _read_inventory(path: Path) -> tuple[Inventory | None, tuple[Diagnosis, ...]]:

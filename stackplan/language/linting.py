@@ -1,12 +1,14 @@
 """Every lint rule on one playbook: what they find, less what the author has answered with a comment."""
 
 import importlib
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from stackplan.language import lint, source
 from stackplan.language.lint import _ignores, stray_ignore
@@ -20,6 +22,11 @@ from stackplan.model.playbook import Playbook
 from stackplan.model.review import Ignored, Review, RuleAbout
 
 Found = tuple[Finding, Rule]
+Findings: TypeAlias = dict[str, tuple[Finding, ...]]
+"""What some rules have found, by code."""
+MOST_PARTS = 200
+SMALLEST_PART = 25
+"""So many steps: of less it is not worth telling another process."""
 MOST_IN_A_STEP = 100
 """So many findings of a rule in a step are listed, and the others are counted."""
 CODE = re.compile(r"SP1\d\d")
@@ -47,27 +54,61 @@ def example(name: str, which: str) -> str:
 
 def review(written: Playbook, rendered: Playbook) -> Review:
     """Return what the rules find in a playbook that was read, and rendered as far as it goes without a node."""
-    subject = Subject(written, rendered, frozenset(it.code for _, it in _rules()))
-    pairs = [(it, rule) for _, rule in _rules() for it in rule.check(subject)]
-    hide = hiding({secret for it, _ in pairs for secret in it.secrets})
-    ignores = _ignores.Ignores(subject)
-    left: list[Found] = []
-    answered: list[tuple[Found, Ignore]] = []
-    for found in dict.fromkeys(pairs):
-        answer = ignores.answer(*found)
-        if answer is None:
-            left.append(found)
-        else:
-            answered.append((found, answer))
-    used = {(answer, rule.code) for (_, rule), answer in answered}
-    left += [(it, stray_ignore.RULE) for it in stray_ignore.unused(ignores.all, used, subject.codes)]
-    ignored = [
-        Ignored(_diagnosis(it, rule, subject, hide), answer.reason, answer.at)
-        for it, rule in _bounded(found for found, _ in answered)
-        if (answer := ignores.answer(it, rule)) is not None
-    ]
-    told = dict.fromkeys(_diagnosis(it, rule, subject, hide) for it, rule in _bounded(left))
-    return Review(tuple(_sorted(told)), tuple(dict.fromkeys(ignored)))
+    examination = Examination(written, rendered)
+    return examination.review(examination.of_whole(), {it: examination.of_part(it) for it in range(examination.parts)})
+
+
+class Examination:
+    """The rules at work on one playbook. What they find in each of its parts may be worked out anywhere, in any order.
+
+    `parts` is their number: at least 1, at most MOST_PARTS.
+    """
+
+    def __init__(self, written: Playbook, rendered: Playbook) -> None:
+        self._rules = tuple(rule for _, rule in _rules())
+        self._subject = Subject.of(written, rendered, frozenset(it.code for it in self._rules))
+        self._size = max(SMALLEST_PART, math.ceil(len(written.steps) / MOST_PARTS))
+        self.parts = max(1, math.ceil(len(written.steps) / self._size))
+
+    def of_part(self, number: int) -> Findings:
+        """Return what the rules that look at one step at a time find in a part, counted from 0."""
+        return self._found(self._part(number), by_step=True)
+
+    def of_whole(self) -> Findings:
+        """Return what the other rules find: they look at several steps at once."""
+        return self._found(self._subject, by_step=False)
+
+    def review(self, of_whole: Findings, of_parts: Mapping[int, Findings]) -> Review:
+        """Return what was found in the whole and in every part, less what comments answer."""
+        subject = self._subject
+        each = [*(of_parts[number] for number in range(self.parts)), of_whole]
+        pairs = [(it, rule) for rule in self._rules for found in each for it in found.get(rule.code, ())]
+        hide = hiding({secret for it, _ in pairs for secret in it.secrets})
+        ignores = _ignores.Ignores(subject)
+        left: list[Found] = []
+        answered: list[tuple[Found, Ignore]] = []
+        for found in dict.fromkeys(pairs):
+            answer = ignores.answer(*found)
+            if answer is None:
+                left.append(found)
+            else:
+                answered.append((found, answer))
+        used = {(answer, rule.code) for (_, rule), answer in answered}
+        left += [(it, stray_ignore.RULE) for it in stray_ignore.unused(ignores.all, used, subject.codes)]
+        ignored = [
+            Ignored(_diagnosis(it, rule, subject, hide), answer.reason, answer.at)
+            for it, rule in _bounded(found for found, _ in answered)
+            if (answer := ignores.answer(it, rule)) is not None
+        ]
+        told = dict.fromkeys(_diagnosis(it, rule, subject, hide) for it, rule in _bounded(left))
+        return Review(tuple(_sorted(told)), tuple(dict.fromkeys(ignored)))
+
+    def _part(self, number: int) -> Subject:
+        return self._subject.part(number * self._size, (number + 1) * self._size)
+
+    def _found(self, subject: Subject, *, by_step: bool) -> Findings:
+        looked = ((it.code, tuple(it.check(subject))) for it in self._rules if it.by_step is by_step)
+        return {code: found for code, found in looked if found}
 
 
 def _bounded(found: Iterable[Found]) -> Iterator[Found]:

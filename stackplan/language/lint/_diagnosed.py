@@ -16,7 +16,15 @@ from stackplan.language.lint._failing import ends_badly, failing_functions, func
 from stackplan.language.lint._status import working
 from stackplan.language.lint._trapped import trapped
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pipeline, own_blocks, surface_of
-from stackplan.language.lint._variable_tests import Value, holds, looked_at, status_fails, tested_name, values_set
+from stackplan.language.lint._variable_tests import (
+    Value,
+    defaults,
+    holds,
+    looked_at,
+    status_fails,
+    tested_name,
+    values_set,
+)
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 
@@ -89,7 +97,8 @@ class _Reading:
             here = (*path, (block, number))
             for name in _told_of(chain):
                 self.tellers.setdefault((id(block), name), []).append(number)
-            self._take_branches(chain, here, shell)
+            # What the variables of another shell hold is lost with it.
+            self._take_branches(chain, here if chain.end != "&" else (), shell)
             for pipeline in chain.pipelines:
                 for part in pipeline.parts:
                     if isinstance(part, Command):
@@ -129,14 +138,14 @@ class _Reading:
     def _take_branches(self, chain: Chain, here: _Path, shell: int) -> None:
         for left, operator, right in zip(chain.pipelines, chain.operators, chain.pipelines[1:], strict=False):
             part = right.parts[0]
-            if operator == "||" and isinstance(part, Group) and part.kind == "{" and working(left):
+            if operator == "||" and _is_braces(right) and isinstance(part, Group) and working(left):
                 self._answered(part.blocks[0][1], here, shell, right)
         if chain.operators and (test := _alone(chain.pipelines[0])) is not None and tested_name(test):
             holding = (chain.operators[0] == "&&") != chain.pipelines[0].negated
             right = chain.pipelines[1]
             self.branches.append(_Branch(right, here, shell, test=test, holding=holding))
             part = right.parts[0]
-            if len(right.parts) == 1 and isinstance(part, Group) and part.kind == "{":
+            if _is_braces(right) and isinstance(part, Group):
                 self.branches.append(_Branch(part.blocks[0][1], here, shell, test=test, holding=holding))
         part = chain.pipelines[0].parts[0]
         if len(chain.pipelines[0].parts) == 1 and isinstance(part, Group) and part.kind == "if":
@@ -200,6 +209,8 @@ class _Reading:
         again = any(_goes_round(it.chains[place]) for it, place in branch.path[len(path) - 1 :])
         first, end = _start(block.chains[number]) if again else start, _start(chain)
         if _any_within(self.leaving, start, end) or (len(path) > 1 and _any_within(self.turning, start, end)):
+            return False
+        if branch.test is not None and any(branch.may_run(it) for it in defaults(branch.test)):
             return False
         if branch.test is None and _any_within(self.turning, start, branch.recorded[name]):
             return False
@@ -316,6 +327,11 @@ def _only(block: Block) -> Pipeline | None:
 def _alone(pipeline: Pipeline) -> Command | None:
     part = pipeline.parts[0]
     return part if len(pipeline.parts) == 1 and isinstance(part, Command) else None
+
+
+def _is_braces(pipeline: Pipeline) -> bool:
+    part = pipeline.parts[0]
+    return len(pipeline.parts) == 1 and isinstance(part, Group) and part.kind == "{"
 
 
 def _goes_round(chain: Chain) -> bool:

@@ -1,6 +1,7 @@
 """What a rule is, and what it finds."""
 
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from stackplan.language.lint._subject import Subject
 from stackplan.model.diagnosis import Severity
@@ -22,20 +23,26 @@ class Finding:
     secrets: tuple[str, ...] = ()
 
 
+Check: TypeAlias = Callable[[Subject], Iterable[Finding]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
+    """`check` of one that is `by_step` finds in several steps together what it finds in each of them alone."""
+
     code: str
     severity: Severity
     summary: str
     text: str
-    check: Callable[[Subject], Iterable[Finding]]
+    check: Check
+    by_step: bool
 
 
-def error(code: str, summary: str, text: str, check: Callable[[Subject], Iterable[Finding]]) -> Rule:
+def error(code: str, summary: str, text: str, check: Check, *, by_step: bool = False) -> Rule:
     """Return a rule whose findings fail `lint`: what it finds goes wrong wherever it is run."""
-    return Rule(code=code, severity=Severity.ERROR, summary=summary, text=text, check=check)
+    return Rule(code=code, severity=Severity.ERROR, summary=summary, text=text, check=check, by_step=by_step)
 
 
-def warning(code: str, summary: str, text: str, check: Callable[[Subject], Iterable[Finding]]) -> Rule:
+def warning(code: str, summary: str, text: str, check: Check, *, by_step: bool = False) -> Rule:
     """Return a rule whose findings are for a reviewer to weigh; with `--strict` they fail `lint` as well."""
-    return Rule(code=code, severity=Severity.WARNING, summary=summary, text=text, check=check)
+    return Rule(code=code, severity=Severity.WARNING, summary=summary, text=text, check=check, by_step=by_step)

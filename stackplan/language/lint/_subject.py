@@ -195,19 +195,41 @@ class Looked:
 
 
 class Subject:
-    """One playbook: `playbook` rendered as far as it goes, `written` with its templates; `codes` are of all rules."""
+    """One playbook: `playbook` rendered as far as it goes, `written` with its templates; `codes` are of all rules.
 
-    def __init__(self, written: Playbook, rendered: Playbook, codes: frozenset[str] = frozenset()) -> None:
+    A part of it has some of its steps, and the first part the playbook's own preconditions.
+    """
+
+    def __init__(
+        self,
+        written: Playbook,
+        rendered: Playbook,
+        codes: frozenset[str],
+        steps: tuple[Looked, ...],
+        preconditions: tuple[Condition, ...],
+    ) -> None:
         self.playbook = rendered
         self.written = written
         self.codes = codes
+        self.steps = steps
+        self._preconditions = preconditions
+
+    @classmethod
+    def of(cls, written: Playbook, rendered: Playbook, codes: frozenset[str]) -> "Subject":
+        """Return a playbook as a whole."""
         pairs = enumerate(zip(rendered.steps, written.steps, strict=True))
         files: dict[str, Script] = {}
-        self.steps = tuple(Looked(number, step, raw, written.sources, files) for number, (step, raw) in pairs)
-        for it in self.steps:
+        steps = tuple(Looked(number, step, raw, written.sources, files) for number, (step, raw) in pairs)
+        for it in steps:
             path = it.arguments.values.get("path") if it.kind == "file" else None
             if isinstance(path, str) and it.content is not None:
                 files[path] = it.content
+        return cls(written, rendered, codes, steps, rendered.preconditions)
+
+    def part(self, start: int, stop: int) -> "Subject":
+        """Return the part of the steps from `start` on, counted from 0, up to the one before `stop`."""
+        preconditions = self._preconditions if start == 0 else ()
+        return Subject(self.written, self.playbook, self.codes, self.steps[start:stop], preconditions)
 
     @property
     def sources(self) -> Sources:
@@ -215,7 +237,7 @@ class Subject:
 
     @cached_property
     def preconditions(self) -> tuple[Statement, ...]:
-        return statements(self.playbook.preconditions)
+        return statements(self._preconditions)
 
     @cached_property
     def conditions(self) -> tuple[tuple[Statement, Looked | None, bool], ...]:

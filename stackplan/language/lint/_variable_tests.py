@@ -20,6 +20,7 @@ _LOOKED_AT = re.compile(
     r"\$?(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*|\?)(?::?-0?)?\}|(?P<last>\?)|"
     r"\{(?P<counted>#)?(?P<array>[A-Za-z_]\w*)\[[@*]\]\})"
 )
+_DEFAULT = re.compile(r"\$\{\w+:?-(?P<default>0?)\}")
 _ARITHMETIC = re.compile(r"\(\(\s*(?P<left>\S+?)\s*(?:(?P<sign>==|!=|<=|>=|<|>)\s*(?P<right>\d+)\s*)?\)\)")
 _TURNED = re.compile(r"\(\(\s*!\s*[\w$]")
 _COMPARED = re.compile(r"[\w./:-]*")
@@ -109,6 +110,11 @@ def tested_name(it: Command) -> str:
     """Return the variable that a test looks at, "" where it is no test, or of more than one thing."""
     parts = _parts(it)
     return "" if parts is None else _name(parts[0])
+
+
+def defaults(it: Command) -> list[Value]:
+    """Return what a test takes in the place of a variable that is not set: of `${rc:-0}` 0."""
+    return [Value(Kind.TEXT, match["default"]) for word in it.words if (match := _DEFAULT.search(word))]
 
 
 def holds(it: Command, value: Value) -> bool | None:

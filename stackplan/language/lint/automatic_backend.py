@@ -28,4 +28,5 @@ RULE = warning(
     "exit status 0; and where the step's shell does not find nvidia-smi, it falls back to cpu. A playbook is to bring "
     "every node to one state, so it names the build.",
     check,
+    by_step=True,
 )

@@ -35,4 +35,5 @@ RULE = warning(
     "the index of one CUDA release, so the plain build wins: 2.11.0 came where 2.10.0+cu130 was meant, with exit "
     "status 0.",
     check,
+    by_step=True,
 )

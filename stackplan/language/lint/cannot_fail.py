@@ -110,4 +110,5 @@ RULE = error(
     "everything holds before the step and after it. Since a step whose postconditions hold is satisfied, it is not "
     "even run. State something that does not hold on a node where the step has still to be done.",
     check,
+    by_step=True,
 )

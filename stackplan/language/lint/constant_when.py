@@ -30,4 +30,5 @@ RULE = warning(
     "An expression that names no variable gives the same answer on every node. One that never holds is usually a step "
     "that somebody switched off for a moment; the run is green without it.",
     check,
+    by_step=True,
 )

@@ -142,4 +142,5 @@ RULE = error(
     "reached, and the test after it passes with the wrong build; so does the same with `if`, or over a list of "
     "indexes. Let the step fail, and mend the index. The same command once more is a retry and not meant.",
     check,
+    by_step=True,
 )

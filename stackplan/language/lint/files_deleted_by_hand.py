@@ -66,4 +66,5 @@ RULE = error(
     "package`, exits 0, and the import fails; with the dist-info deleted, the files stay and are nobody's. Leftover "
     "`~name` folders are not meant: those may go.",
     check,
+    by_step=True,
 )

@@ -118,4 +118,5 @@ RULE = error(
     "a default. Three numbers, three conditions: `gpu: {driver}`, `nvcc: {release}`, `torch: {cuda}`. What a script "
     "only writes into a report is not meant.",
     check,
+    by_step=True,
 )

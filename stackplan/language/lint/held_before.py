@@ -108,4 +108,5 @@ RULE = warning(
     "is installed, and `apt_package: {name: libnccl2}` beside `install: [libnccl2=2.30.7-1]`. State the version, the "
     "label or the CUDA release that the step is there for.",
     check,
+    by_step=True,
 )

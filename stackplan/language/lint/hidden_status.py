@@ -231,4 +231,5 @@ RULE = warning(
     "a command with `&` behind it has none unless somebody waits for it by its number: a `wait` alone ends with 0, "
     "`wait -n` tells of one process, `wait A B` of B, and `wait A || true` of none.",
     check,
+    by_step=True,
 )

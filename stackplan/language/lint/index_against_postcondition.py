@@ -48,4 +48,5 @@ RULE = error(
     "postcondition states another one, so that it fails on every node after the packages were replaced. Usually one of "
     "two variables was changed and the other forgotten.",
     check,
+    by_step=True,
 )

@@ -44,4 +44,5 @@ RULE = error(
     "`Permission denied`; with the system's pip it goes into ~/.local, with exit status 0. The same holds for any "
     "other user than the owner. Act as the owner.",
     check,
+    by_step=True,
 )

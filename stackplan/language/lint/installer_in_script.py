@@ -50,4 +50,5 @@ RULE = warning(
     "no snapshot is made, and the node's UV_ and PIP_ settings are let in. `python_packages` predicts the exact "
     "changes and walks over the files afterwards. `uv sync` and `uv add` restore a project's lock file.",
     check,
+    by_step=True,
 )

@@ -58,4 +58,5 @@ RULE = warning(
     "set is one person's, not the service's. A check by hand then passes and the node's service finds another nvcc. A "
     "login shell (`bash -lc`) and an interactive one (`bash -ic`) read such profiles by themselves.",
     check,
+    by_step=True,
 )

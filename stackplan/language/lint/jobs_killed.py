@@ -126,4 +126,5 @@ RULE = error(
     "and a supervisor starts it again a second later while the driver is being replaced. Drain the node, stop what "
     "holds the GPUs by its unit, and state `gpu: {processes: none}` as a precondition.",
     check,
+    by_step=True,
 )

@@ -40,4 +40,5 @@ RULE = error(
     "with `upgrade: true`, take the index's build whatever is there with `reinstall`, or pin the version with its "
     "label. Silent in a step that has `create`.",
     check,
+    by_step=True,
 )

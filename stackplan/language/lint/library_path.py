@@ -27,4 +27,5 @@ RULE = warning(
     "library of the same name then loads: `undefined symbol: __nvJitLinkAddData_12_1`. A `compat` folder replaces the "
     "driver's own library, which works on data-centre GPUs alone (error 804).",
     check,
+    by_step=True,
 )

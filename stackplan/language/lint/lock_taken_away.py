@@ -69,4 +69,5 @@ RULE = error(
     "end them: two programs write the database at once, and packages stay half configured, which blocks every later "
     "install. Ending its holder leaves the same. The lock is free after some minutes.",
     check,
+    by_step=True,
 )

@@ -46,4 +46,5 @@ RULE = warning(
     "command over SSH and sudo see different ones, and a distribution's /usr/bin/nvcc is a wrapper. The condition "
     "`nvcc` runs the compiler of one prefix.",
     check,
+    by_step=True,
 )

@@ -32,4 +32,5 @@ RULE = warning(
     "nothing and exits 0. Write the label into the pin, or name the package in `reinstall`. Wheels exist whose "
     "metadata bears no label though their index has one; for those use `reinstall`.",
     check,
+    by_step=True,
 )

@@ -103,4 +103,5 @@ RULE = error(
     "Nobody has seen what is run, it may be another text tomorrow, and a broken connection leaves a half script that "
     "is executed all the same. `download` compares a digest before the file is there.",
     check,
+    by_step=True,
 )

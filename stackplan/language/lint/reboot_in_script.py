@@ -68,4 +68,5 @@ RULE = error(
     "lost. The next step may run before the node goes down. The action `reboot` waits, with a bound, and compares "
     "the boot id.",
     check,
+    by_step=True,
 )

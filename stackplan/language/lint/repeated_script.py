@@ -118,4 +118,5 @@ RULE = warning(
     "reason than the first time, which hides that one. What is made in a folder of `mktemp`, or appended to a log, is "
     "not meant.",
     check,
+    by_step=True,
 )

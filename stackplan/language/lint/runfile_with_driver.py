@@ -45,4 +45,5 @@ RULE = error(
     "module loaded, answers its own question with `Abort installation`, and nothing is installed; on an idle node it "
     "replaces the driver. `cuda_toolkit` never touches a driver.",
     check,
+    by_step=True,
 )

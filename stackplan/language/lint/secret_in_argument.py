@@ -115,4 +115,5 @@ RULE = warning(
     "`env NAME=…` or `sudo NAME=…` before a program, and `$(cat FILE)` of a file that a secret stands in. Set it in "
     "`env` and let the program read it there, or feed it through `stdin`.",
     check,
+    by_step=True,
 )

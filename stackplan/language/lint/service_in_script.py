@@ -87,4 +87,5 @@ RULE = warning(
     "(`--user`) are not meant, nor is a `daemon-reload` in a step of its own that proves it of a unit "
     "(`NeedDaemonReload`, or a condition `service`), `enable` or `mask` without `--now`, or a signal such as HUP.",
     check,
+    by_step=True,
 )

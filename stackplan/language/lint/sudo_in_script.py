@@ -38,4 +38,5 @@ RULE = warning(
     "its middle. sudo also drops DEBIAN_FRONTEND, proxies and PATH. With `become: true` the right to sudo is checked "
     "before the first step runs.",
     check,
+    by_step=True,
 )

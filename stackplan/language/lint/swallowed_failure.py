@@ -247,4 +247,5 @@ RULE = warning(
     "`exit 1`, behind a failure that the script notes in a variable and ends with later (`exit $failed`), or in what a "
     "trap runs behind one.",
     check,
+    by_step=True,
 )

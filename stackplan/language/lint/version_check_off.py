@@ -23,4 +23,5 @@ RULE = error(
     "The variable is offered as a workaround for `flashinfer-cubin version does not match`. With it, kernels of an "
     "old jit-cache loaded beside a new flashinfer and ended in illegal memory accesses, much later, in service.",
     check,
+    by_step=True,
 )

@@ -43,4 +43,5 @@ RULE = warning(
     "branch of a repository moves with every push, and its version number seldom does: name the commit. A tag that "
     "bears a version is let be.",
     check,
+    by_step=True,
 )

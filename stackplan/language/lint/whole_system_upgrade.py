@@ -38,4 +38,5 @@ RULE = error(
     "`autoremove` takes away the modules of the running kernel, and a new kernel has no NVIDIA module before it is "
     "built. What a playbook changes has to be named in it. Simulations and images (`chroot`) are not meant.",
     check,
+    by_step=True,
 )

@@ -55,4 +55,5 @@ RULE = warning(
     "with packages whose files are gone, as `pip show` and `pip list` are; `ii` of `dpkg -l` is said of any version. "
     "Conditions read the state itself.",
     check,
+    by_step=True,
 )
