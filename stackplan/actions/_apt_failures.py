@@ -12,9 +12,10 @@ from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
 from stackplan.model.location import Location
 from stackplan.model.outcome import Reason
+from stackplan.model.regular import regular
 
 _SHOWN_VERSIONS = 5
-_UNKNOWN = re.compile(
+_UNKNOWN = regular(
     r"Unable to locate package (?P<absent>[^\s'\"]+)|Package '(?P<gone>[^']+)' has no installation candidate"
     r"|Version '(?P<version>[^']+)' for '(?P<name>[^']+)' was not found"
 )

@@ -4,22 +4,23 @@ import re
 
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.regular import regular
 
-_BUILT = re.compile(r"Failed to build `?(?P<name>[A-Za-z0-9][\w.-]*)|Failed building wheel for (?P<pip>\S+)")
-_NO_NVCC = re.compile(
+_BUILT = regular(r"Failed to build `?(?P<name>[A-Za-z0-9][\w.-]*)|Failed building wheel for (?P<pip>\S+)")
+_NO_NVCC = regular(
     r"[^\n]*(?:CUDA_HOME environment variable is not set|nvcc: (?:command )?not found|nvcc was not found"
     r"|No such file or directory: '[^'\n]*nvcc')[^\n]*"
 )
-_TWO_CUDAS = re.compile(
+_TWO_CUDAS = regular(
     r"The detected CUDA version \((?P<toolkit>[\d.]+)\) mismatches the version that was used to compile\s+PyTorch "
     r"\((?P<torch>[\d.]+)\)"
 )
-_COMPILER = re.compile(
+_COMPILER = regular(
     r"unsupported GNU version! gcc versions later than (?P<newest>\d+) are not supported"
     r"|[^\n]*(?:command '[^'\n]*(?:gcc|g\+\+|cc)' failed: No such file"
     r"|unable to execute '[^'\n]*(?:gcc|g\+\+|cc)')[^\n]*"
 )
-_NO_TORCH = re.compile(r"ModuleNotFoundError: No module named '(?P<module>torch|packaging|numpy|setuptools|wheel)'")
+_NO_TORCH = regular(r"ModuleNotFoundError: No module named '(?P<module>torch|packaging|numpy|setuptools|wheel)'")
 
 
 def no_compiler_of_cuda(failure: Failure) -> Diagnosis | None:

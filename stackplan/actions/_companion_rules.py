@@ -1,17 +1,16 @@
 """Rules for packages that have to go together, where one went alone."""
 
-import re
-
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import Reason
+from stackplan.model.regular import regular
 
-_ONE = re.compile(r"one (?P<word>label|version|local label|public version) for all of them")
-_MEMBER = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d[\w.+!-]*)")
-_FOR_CUDA = re.compile(r"(?P<stem>.+)-cu\d+")
+_ONE = regular(r"one (?P<word>label|version|local label|public version) for all of them")
+_MEMBER = regular(r"(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d[\w.+!-]*)")
+_FOR_CUDA = regular(r"(?P<stem>.+)-cu\d+")
 
 
 def left_behind(failure: Failure) -> Diagnosis | None:

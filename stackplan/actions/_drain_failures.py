@@ -7,10 +7,11 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Plain
 from stackplan.model.job import Exited, TimedOut
 from stackplan.model.kind import Evidence
+from stackplan.model.regular import regular
 
-_OUTLASTED = re.compile(r"^stackplan: after (\S+) (\S+) is not empty: (.*)$", re.MULTILINE)
-_REFUSED = re.compile(r"^[^\n]*(?:Invalid user id|Access/permission denied|Permission denied)[^\n]*$", re.MULTILINE)
-_UNREACHED = re.compile(r"^[^\n]*(?:Unable to contact slurm controller|did not end within)[^\n]*$", re.MULTILINE)
+_OUTLASTED = regular(r"^stackplan: after (\S+) (\S+) is not empty: (.*)$", re.MULTILINE)
+_REFUSED = regular(r"^[^\n]*(?:Invalid user id|Access/permission denied|Permission denied)[^\n]*$", re.MULTILINE)
+_UNREACHED = regular(r"^[^\n]*(?:Unable to contact slurm controller|did not end within)[^\n]*$", re.MULTILINE)
 _MANY = 8
 
 

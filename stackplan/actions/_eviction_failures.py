@@ -7,10 +7,11 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Plain
 from stackplan.model.job import Exited, TimedOut
 from stackplan.model.kind import Evidence
+from stackplan.model.regular import regular
 
-_LEFT = re.compile(r"^stackplan: after (\S+) (\S+) is not empty: (.*)$", re.MULTILINE)
-_BUDGET = re.compile(r"^disruption budget \S+ lets no pod go: [^\n]*$", re.MULTILINE)
-_FORBIDDEN = re.compile(r"^[^\n]*(?:\(Forbidden\)|is forbidden|Unauthorized)[^\n]*$", re.MULTILINE)
+_LEFT = regular(r"^stackplan: after (\S+) (\S+) is not empty: (.*)$", re.MULTILINE)
+_BUDGET = regular(r"^disruption budget \S+ lets no pod go: [^\n]*$", re.MULTILINE)
+_FORBIDDEN = regular(r"^[^\n]*(?:\(Forbidden\)|is forbidden|Unauthorized)[^\n]*$", re.MULTILINE)
 _MANY = 8
 
 

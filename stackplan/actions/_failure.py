@@ -19,10 +19,11 @@ from stackplan.model.outcome import Reason
 from stackplan.model.pep440 import InvalidVersion, Version
 from stackplan.model.pep508 import Requirement
 from stackplan.model.playbook import Playbook
+from stackplan.model.regular import regular
 from stackplan.model.verdict import Verdict
 
-_LABEL = re.compile(r"\b(cu\d{2,4}|cpu|rocm[\d.]+)\b")
-_RELEASE = re.compile(r"\b(\d+)\.(\d+)\b")
+_LABEL = regular(r"\b(cu\d{2,4}|cpu|rocm[\d.]+)\b")
+_RELEASE = regular(r"\b(\d+)\.(\d+)\b")
 _OTHER_OWNER = "also written by "
 """How the walk over RECORD names the second owner of a file."""
 

@@ -14,10 +14,11 @@ from stackplan.actions._requirements import is_place
 from stackplan.actions._target import target_query, told
 from stackplan.actions._wishes import Lines, Wishes
 from stackplan.model.facts import Facts, Query, Unknown
+from stackplan.model.regular import regular
 from stackplan.model.secret import Text
 
 _LISTS = ("requirements", "constraints", "overrides")
-_REFERENCE = re.compile(
+_REFERENCE = regular(
     r"^\s*(-[rcef]|--(requirement|constraint|editable|find-links)\b|\.{0,2}/|\S+\.(whl|tar\.gz|zip)\b|\S+\s*@\s*file:)",
     re.MULTILINE,
 )

@@ -4,10 +4,11 @@ import re
 
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.regular import regular
 
 _RULER = "\u00d7\u2570\u2500\u25b6\u2502"
 """What uv up to 0.12.12 draws before its reasons."""
-_STATUS = re.compile(r"HTTP status (?:client|server) error \((?P<told>\d{3} [^)]*)\) for url \((?P<url>[^)\s]+)\)")
+_STATUS = regular(r"HTTP status (?:client|server) error \((?P<told>\d{3} [^)]*)\) for url \((?P<url>[^)\s]+)\)")
 
 
 def no_space(failure: Failure) -> Diagnosis | None:

@@ -8,25 +8,26 @@ from stackplan.actions._loader_remedies import Edit, brought_by, looked_for, pin
 from stackplan.actions._lying_libraries import folders_with, wheels_with, within
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import Reason
+from stackplan.model.regular import regular
 
 _MANAGER = "nvidia-fabricmanager"
 _LOADED = (Reason.POSTCONDITION, Reason.REGRESSION, Reason.NO_OP)
 # Of these libraries the number behind `.so` is that of the CUDA release.
-_MISSING = re.compile(
+_MISSING = regular(
     r"(?P<library>lib(?:cudart|nvrtc|cublas|cublasLt)\.so\.(?P<major>\d+))"
     r"(?=:? cannot open shared object|[^;]*?found nowhere|[^;()]* nowhere to be found)"
 )
-_NEEDING = re.compile(r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs [^;]*?nowhere")
+_NEEDING = regular(r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs [^;]*?nowhere")
 # `cuda_coherent`: what an upgrade left behind, or a toolkit of the node, has the library.
-_FOUND = re.compile(
+_FOUND = regular(
     r"(?:^|; )(?P<name>[A-Za-z0-9][\w.-]*) (?P<version>\d\S*) needs (?P<libraries>"
     r"[^;(]*?lib(?:cudart|nvrtc|cublas|cublasLt)\.so\.(?P<major>\d+)[^;(]*) \(found in (?P<places>[^)]+)\)"
 )
-_SYMBOL = re.compile(r"(?P<file>[\w./-]+\.so)?:? ?undefined symbol: (?P<symbol>_ZN?K?\d*(?:3c10|2at|5torch)\w*)")
-_NO_CODE = re.compile(r"no kernel image is available")
-_CHIP = re.compile(r"compute capability (?P<chip>\d+\.\d+)")
-_FABRIC = re.compile(r"[Ee]rror 802|system not yet initialized")
-_DRIVER = re.compile(
+_SYMBOL = regular(r"(?P<file>[\w./-]+\.so)?:? ?undefined symbol: (?P<symbol>_ZN?K?\d*(?:3c10|2at|5torch)\w*)")
+_NO_CODE = regular(r"no kernel image is available")
+_CHIP = regular(r"compute capability (?P<chip>\d+\.\d+)")
+_FABRIC = regular(r"[Ee]rror 802|system not yet initialized")
+_DRIVER = regular(
     r"driver on your system is too old|CUDA driver version is insufficient|[Ee]rror 80[34]|forward compatibility was "
     r"attempted"
 )

@@ -5,10 +5,11 @@ import re
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.job import Exited, Signalled
 from stackplan.model.kind import Evidence
+from stackplan.model.regular import regular
 
 _KILL = 9
 _BY_SHELL = 128 + _KILL
-_SAID = re.compile(
+_SAID = regular(
     r"[^\n]*(?:\(signal: 9, SIGKILL\)|c\+\+: fatal error: Killed signal|died with <Signals\.SIGKILL|^Killed$)[^\n]*",
     re.MULTILINE,
 )

@@ -4,13 +4,14 @@ import re
 
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.regular import regular
 
-_CERTIFICATE = re.compile(r"[^\n]*(?:invalid peer certificate|CERTIFICATE_VERIFY_FAILED|UnknownIssuer)[^\n]*")
-_PROXY = re.compile(
+_CERTIFICATE = regular(r"[^\n]*(?:invalid peer certificate|CERTIFICATE_VERIFY_FAILED|UnknownIssuer)[^\n]*")
+_PROXY = regular(
     r"[^\n]*(?:tunnel error|Tunnel connection failed|ProxyError|Cannot connect to proxy|407 Proxy Auth)[^\n]*",
     re.IGNORECASE,
 )
-_PATIENCE = re.compile(
+_PATIENCE = regular(
     r"UV_HTTP_TIMEOUT \(current value: (?P<uv>\d+)s\)|Read timed out\. \(read timeout=(?P<pip>[\d.]+)\)"
 )
 

@@ -12,9 +12,10 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
 from stackplan.model.outcome import Reason
 from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.regular import regular
 
 # pip: "Could not fetch URL https://…: There was a problem confirming the ssl certificate: … - skipping".
-_UNREAD = re.compile(r"Could not fetch URL|Retrying \(Retry\(total=0|- skipping$", re.IGNORECASE)
+_UNREAD = regular(r"Could not fetch URL|Retrying \(Retry\(total=0|- skipping$", re.IGNORECASE)
 _NAMED = 3
 """Files of a summary; of more it says that there are others."""
 

@@ -1,21 +1,21 @@
 """Rules for packages of which no wheel fits the node: its Python, its processor, its C library."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.regular import regular
 
-_NO_TAG = re.compile(
+_NO_TAG = regular(
     r"\b(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>\S+) has no wheels with a matching (?P<what>[\w ]+?) tag"
     r" \(e\.g\., `(?P<own>[^`]+)`\)"
 )
-_TAGS = re.compile(r"(?:on|with) the following (?P<what>[\w ]+?)s?: (?P<tags>`[^`]+`(?:, `[^`]+`)*)")
-_NO_PYTHON = re.compile(
+_TAGS = regular(r"(?:on|with) the following (?P<what>[\w ]+?)s?: (?P<tags>`[^`]+`(?:, `[^`]+`)*)")
+_NO_PYTHON = regular(
     r"\b(?P<name>[A-Za-z0-9][\w.-]*)==(?P<version>\S+) (?:requires|depends on) Python ?(?P<wanted>[<>=!~][^\s)]*)"
     r"|Package '(?P<named>[^']+)' requires a different Python: \S+ not in '(?P<range>[^']+)'"
 )
-_NOT_HERE = re.compile(r"(?P<file>[^\s/]+\.whl) is not a supported wheel on this platform")
+_NOT_HERE = regular(r"(?P<file>[^\s/]+\.whl) is not a supported wheel on this platform")
 
 
 def no_wheel(failure: Failure) -> Diagnosis | None:

@@ -1,11 +1,11 @@
 """What `torch/version.py` would say, as far as a wheel's name and metadata tell it. Pure; imports model only."""
 
-import re
 from collections.abc import Mapping
 
 from stackplan.model.facts import Answer, Known, Plain
+from stackplan.model.regular import regular
 
-_CUDA = re.compile(r"cu(\d+)(\d)")
+_CUDA = regular(r"cu(\d+)(\d)")
 
 
 def torch_answer(head: Mapping[str, Plain], row: Mapping[str, Plain] | None) -> Answer:

@@ -11,11 +11,12 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
 from stackplan.model.pep508 import InvalidRequirement, Requirement, requirement
+from stackplan.model.regular import regular
 from stackplan.model.secret import Secret, Text, Unread, reveal, without_passwords
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_RANGE = re.compile(r"[<>=!~]=|[<>]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NAME = regular(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_RANGE = regular(r"[<>=!~]=|[<>]")
+_CONTROL = regular(r"[\x00-\x1f\x7f]")
 _FIELD_OF = {
     "-U": "upgrade: true",
     "--upgrade": "upgrade: true",

@@ -7,10 +7,11 @@ from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Known, Plain
 from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence
+from stackplan.model.regular import regular
 from stackplan.model.unit import activity, unit_query
 
-_REASON = re.compile(r"^its journal says why:\n  ([^\n]+)", re.MULTILINE)
-_JOURNAL = re.compile(r"^the last lines of its journal:\n((?:  [^\n]*\n?)+)", re.MULTILINE)
+_REASON = regular(r"^its journal says why:\n  ([^\n]+)", re.MULTILINE)
+_JOURNAL = regular(r"^the last lines of its journal:\n((?:  [^\n]*\n?)+)", re.MULTILINE)
 _REFUSED = "Start request repeated too quickly"
 _LINES = 6
 _LONGEST = 310

@@ -6,9 +6,10 @@ from urllib.parse import urlsplit
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 from stackplan.model.secret import MASK, Secret, Text, Unread, reveal, without_passwords
 
-_LABEL = re.compile(r"/(cu\d{2,4}|cpu|xpu|rocm[\d.]+)/?$")
+_LABEL = regular(r"/(cu\d{2,4}|cpu|xpu|rocm[\d.]+)/?$")
 
 
 @dataclass(frozen=True, slots=True)

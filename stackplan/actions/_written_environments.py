@@ -6,16 +6,16 @@ what is imported, linked or counted, and only what is installed stays known. Wha
 `bin/`) touches none of it.
 """
 
-import re
 from collections.abc import Iterator
 
 from stackplan.actions._target import told
 from stackplan.model.environment_place import places
 from stackplan.model.facts import Facts, Query
+from stackplan.model.regular import regular
 
-_MAKES_IT = re.compile(r"pyvenv\.cfg|bin(/python[^/]*)?|conda-meta(/.*)?|lib(64)?(/[^/]+(/site-packages)?)?")
-_METADATA = re.compile(r"lib(64)?/[^/]+/site-packages/[^/]+\.(dist|egg)-info(/.*)?")
-_AMONG_PACKAGES = re.compile(r"lib(64)?/.*")
+_MAKES_IT = regular(r"pyvenv\.cfg|bin(/python[^/]*)?|conda-meta(/.*)?|lib(64)?(/[^/]+(/site-packages)?)?")
+_METADATA = regular(r"lib(64)?/[^/]+/site-packages/[^/]+\.(dist|egg)-info(/.*)?")
+_AMONG_PACKAGES = regular(r"lib(64)?/.*")
 
 
 def written_into(facts: Facts, paths: tuple[str, ...]) -> Iterator[Query]:

@@ -1,6 +1,5 @@
 """Installing, removing and holding Debian packages."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from stackplan.actions._apt_foretold import (
@@ -23,9 +22,10 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
 LOCK_TIMEOUT_S = 300.0
-_VERSION = re.compile(r"[0-9][A-Za-z0-9.+:~-]*\*?")
+_VERSION = regular(r"[0-9][A-Za-z0-9.+:~-]*\*?")
 _SOURCES = ("/etc/apt/", "/usr/share/keyrings/")
 
 

@@ -22,10 +22,11 @@ from stackplan.model.facts import Facts, Known, Query, Unknown
 from stackplan.model.frozen import dataclass
 from stackplan.model.job import Job, Task
 from stackplan.model.kind import ActionKind, CannotAct, Evidence, Prediction
+from stackplan.model.regular import regular
 
 COMMON_LINK = "/usr/local/cuda"
 APT_LOCK_TIMEOUT_S = 300
-_DRIVER_PACKAGE = re.compile(r"cuda(-\d+-\d+)?|cuda-(drivers|runtime|demo-suite)\b.*|nvidia-(driver|dkms|kernel)\b.*")
+_DRIVER_PACKAGE = regular(r"cuda(-\d+-\d+)?|cuda-(drivers|runtime|demo-suite)\b.*|nvidia-(driver|dkms|kernel)\b.*")
 
 
 class Method(enum.Enum):

@@ -15,12 +15,13 @@ from stackplan.cli.words import WORDS
 from stackplan.language import linting, schema
 from stackplan.language.nearest import did_you_mean
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.regular import regular
 from stackplan.model.review import RuleAbout
 from stackplan.model.room import ACTIONS, CONDITIONS
 from stackplan.reports.layout import hanging
 
 _WHERE = "`stackplan explain` lists them; of fields of a playbook tells docs/playbook.md, of reports docs/running.md"
-_CODE = re.compile(r"SP\d+", re.IGNORECASE)
+_CODE = regular(r"SP\d+", re.IGNORECASE)
 ROOMS = (("condition", "conditions", CONDITIONS), ("action", "actions", ACTIONS))
 
 

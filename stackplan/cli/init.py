@@ -1,7 +1,6 @@
 """`stackplan init`: a repository to begin with. The files are those in `starter/` beside this one, and a playbook."""
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import click
 
 from stackplan.cli.output import result
 from stackplan.model.diagnosis import Diagnosis, Invalid
+from stackplan.model.regular import regular
 
 PLAYBOOK = "cuda13-blackwell.yaml"
 SCHEMAS = ("playbook", "inventory")
@@ -31,7 +31,7 @@ they are replaced neither the workflow nor the hook can run; `stackplan init DIR
 them at once.
 """
 
-_SOURCE = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)@([A-Za-z0-9._/-]+)")
+_SOURCE = regular(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)@([A-Za-z0-9._/-]+)")
 _UNKNOWN = ("OWNER/stackplan", "REVISION")
 
 

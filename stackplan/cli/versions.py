@@ -1,6 +1,5 @@
 """The two versions of a playbook that `diff` compares: from two files, from git revisions, or from the work tree."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,10 @@ from stackplan.language.git_rename import former_path
 from stackplan.model.comparison import Side
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.playbook import Playbook
+from stackplan.model.regular import regular
 
 WORK_TREE = "working tree"
-_RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)")
+_RANGE = regular(r"(.*?)(\.\.\.?)(.*)")
 
 
 def of_files(old: str, new: str) -> tuple[Version, Version]:

@@ -1,6 +1,5 @@
 """What the distributions of an environment say of the CUDA that they are built for, and which speak of another."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from packaging.utils import canonicalize_name
@@ -11,12 +10,13 @@ from stackplan.model.count import counted
 from stackplan.model.facts import Plain
 from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.regular import regular
 
 _NAMED_FILES = 2
-_REQUIRED = re.compile(
+_REQUIRED = regular(
     r"nvidia-[a-z-]+-cu(?P<major>\d\d)\b|(?:nvidia-cuda-runtime|cuda-toolkit)(?:\[[^]]*\])?\s*==(?P<toolkit>\d+)\b"
 )
-_RELEASE = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
+_RELEASE = regular(r"\.so\.(\d+(?:\.\d+)+)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ otherwise; libcurand.so.10, libcufile.so.0, cuDNN and NCCL keep their number ove
 import re
 from collections.abc import Mapping
 
+from stackplan.model.regular import regular
+
 # Copies in a repaired wheel bear a digest in their names: libcudart.3eda8113.so.13, libnvjpeg-1a359ba7.so.13.
-_NAME = re.compile(r"lib(?P<stem>[A-Za-z][A-Za-z-]*?)(?:[.-][0-9a-f]{8})?(?:\.alt)?\.so\.(?P<number>\d+)(?:[.].*)?")
+_NAME = regular(r"lib(?P<stem>[A-Za-z][A-Za-z-]*?)(?:[.-][0-9a-f]{8})?(?:\.alt)?\.so\.(?P<number>\d+)(?:[.].*)?")
 _BY_THE_TOOLKIT = frozenset(
     {"cudart", "cublas", "cublasLt", "nvblas", "nvrtc", "nvrtc-builtins", "nvJitLink", "nvfatbin", "nvjpeg", "cupti"}
 )
@@ -23,9 +25,9 @@ _OTHERWISE: Mapping[str, Mapping[int, set[int]]] = {
     "cusolverMg": _CUSOLVER,
     "cusparse": {10: {10}, 11: {11}, 12: {12, 13}},
 }
-_NAMED_FOR = re.compile(r"(?:^|-)(?P<word>cu|cuda)(?P<major>1\d)x?(?=-|$)")
+_NAMED_FOR = regular(r"(?:^|-)(?P<word>cu|cuda)(?P<major>1\d)x?(?=-|$)")
 # cu130, cu92, cu12, and flash-attn's cu12torch2.4cxx11abiTRUE.
-_LABEL = re.compile(r"cu(?P<major>1\d|[89])\d*(?!\d)")
+_LABEL = regular(r"cu(?P<major>1\d|[89])\d*(?!\d)")
 
 
 def majors(library: str) -> frozenset[int]:

@@ -15,10 +15,11 @@ from stackplan.model.facts import Facts, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
+from stackplan.model.regular import regular
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 # They watch and keep the GPUs, and are no work on them; the kernel keeps 15 characters of a program's name.
-_WATCHERS = re.compile(r"nvidia-smi|nvidia-persiste|nv-fabricmanage|nv-hostengine|dcgm-exporter|nvidia-device-p|dcgmi")
+_WATCHERS = regular(r"nvidia-smi|nvidia-persiste|nv-fabricmanage|nv-hostengine|dcgm-exporter|nvidia-device-p|dcgmi")
 _SWITCH = ("enabled", "disabled")
 
 

@@ -15,11 +15,12 @@ from stackplan.model.facts import Facts, Plain, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.matcher import Matcher, read_matcher
+from stackplan.model.regular import regular
 from stackplan.model.secret import Secret, Text, Unread, passwords, reveal, shown, without_passwords
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 LONGEST_S = 300.0
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = regular(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

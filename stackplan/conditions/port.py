@@ -1,6 +1,5 @@
 """The kind `port`: whether something takes connections at a TCP port."""
 
-import re
 from typing import ClassVar, Self
 
 from stackplan.conditions._answers import mapping, unanswered
@@ -9,10 +8,11 @@ from stackplan.model.condition import Recheck
 from stackplan.model.facts import Facts, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
+from stackplan.model.regular import regular
 from stackplan.model.verdict import Verdict, held, not_held
 
 TIMEOUT_S = 5.0
-HOST = re.compile(r"[A-Za-z0-9._:%-]+")
+HOST = regular(r"[A-Za-z0-9._:%-]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from stackplan.connection.failure import (
 )
 from stackplan.connection.options import ConnectOptions
 from stackplan.model.node import Node
+from stackplan.model.regular import regular
 
 _MEND_KEYS = "try `ssh` there by hand; name `user` and `identity_file` in the inventory, or load the key into the agent"
 _NAME_A_KEY = (
@@ -25,7 +26,7 @@ _NAME_A_KEY = (
 _LOOK_AT_SSHD = "look at sshd on the node: its log, `MaxStartups`, a firewall in between"
 _LOOK_AT_THE_NETWORK = "look at the address, the port, the network, a firewall"
 # What paramiko says when the other side has gone away, in whatever it was about to do.
-_GONE = re.compile(
+_GONE = regular(
     r"No existing session|saw EOF|Channel closed|session not active|connection dropped|Negotiation failed|"
     r"Error reading SSH protocol banner|Socket is closed"
 )

@@ -1,18 +1,18 @@
 """Secrets that stand in clear in what a plan has to carry word for word; such a plan is not written. Pure."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from stackplan.engine.saved_plan import SavedPlan
 from stackplan.language.secret_name import names_in_clear
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 from stackplan.model.secret import Redactor, passwords
 
 _SHORTEST = 6
 """Characters of a secret that is looked for: a shorter one stands in every text by chance."""
 
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+_TEMPLATE = regular(r"\{\{.*?\}\}|\{%.*?%\}")
 _SUMMARY = "a plan carries this word for word, and a secret stands in it in clear"
 _REMEDY = "make it a variable that is read from elsewhere: `{secret: true, env: NAME}`"
 

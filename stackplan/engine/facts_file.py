@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import tempfile
 import urllib.parse
 from collections.abc import Collection, Mapping
@@ -17,11 +16,12 @@ from stackplan.model.arguments import Value, holds_secret
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.facts import Answer, Facts, Failed, Known, Origin, Plain, Query, Unknown, to_keep
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 from stackplan.model.same import Same
 from stackplan.model.secret import Redactor
 
 FORMAT = "stackplan.facts/1"
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = regular(r"[0-9a-f]{64}")
 _NOT_RECORDED = Unknown("it is not among the recorded facts; record them again with `stackplan facts`")
 _SECRET = Unknown("the question holds a secret, and such are not recorded")
 

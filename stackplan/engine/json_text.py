@@ -1,15 +1,15 @@
 """JSON texts that others may have written: a key that stands twice in an object is refused."""
 
 import json
-import re
 from collections import deque
 from dataclasses import field
 
 from stackplan.engine.encoding import Malformed
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 BYTE_ORDER_MARK = "\ufeff"
-_FORMAT = re.compile(r"stackplan\.[a-z]+/\d+")
+_FORMAT = regular(r"stackplan\.[a-z]+/\d+")
 
 
 def parse(text: str | bytes) -> object:
@@ -42,7 +42,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-_SPACE = re.compile(r"[ \t\n\r]*")
+_SPACE = regular(r"[ \t\n\r]*")
 _KEPT = 4
 
 

@@ -6,7 +6,6 @@ working tree; and for each node how it is reached, which variables won, and what
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import cast
@@ -19,10 +18,11 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName, Transport
 from stackplan.model.playbook import SecretSource, Variable
+from stackplan.model.regular import regular
 from stackplan.model.report import PlaybookIdentity
 
 FORMAT = "stackplan.plan/1"
-_FAMILY = re.compile(r'\ufeff?\s*\{\s*"format"\s*:\s*"stackplan\.plan/')
+_FAMILY = regular(r'\ufeff?\s*\{\s*"format"\s*:\s*"stackplan\.plan/')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.node import Inventory, Node, NodeName, Transport
 from stackplan.model.playbook import Variable
+from stackplan.model.regular import regular
 from stackplan.model.secret import masked
 
 PROGRAM_S = 60.0
@@ -20,9 +21,9 @@ _LARGEST = 16 * 1024 * 1024
 _TRANSPORTS = {"local": Transport.LOCAL, "ssh": Transport.SSH, "smart": Transport.SSH, "paramiko": Transport.SSH}
 _TAKEN = "node"
 _IMPLIED = ("all", "ungrouped")
-_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_.:@-]*")
-_WORD = re.compile(r"[^-\s\x00-\x1f\x7f\ud800-\udfff][^\s\x00-\x1f\x7f\ud800-\udfff]*")
-_UNREADABLE = re.compile("[\x00\ud800-\udfff]")
+_NAME = regular("[A-Za-z0-9_][A-Za-z0-9_.:@-]*")
+_WORD = regular(r"[^-\s\x00-\x1f\x7f\ud800-\udfff][^\s\x00-\x1f\x7f\ud800-\udfff]*")
+_UNREADABLE = regular("[\x00\ud800-\udfff]")
 
 
 def printed_by(path: Path, named: str, *, timeout_s: float = PROGRAM_S) -> dict[str, Any]:

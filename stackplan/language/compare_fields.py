@@ -7,7 +7,6 @@ field is not written.
 """
 
 import posixpath
-import re
 from collections.abc import Mapping
 
 from stackplan.language.compare_filling import essence, shown, written
@@ -17,8 +16,9 @@ from stackplan.language.shape import Shape
 from stackplan.model.arguments import Value
 from stackplan.model.comparison import Effect
 from stackplan.model.quantity import duration_s
+from stackplan.model.regular import regular
 
-_SHARED = re.compile(r"#/\$defs/values/\$defs/(\w+)")
+_SHARED = regular(r"#/\$defs/values/\$defs/(\w+)")
 _STATING = frozenset({"version", "matcher"})
 """Types that ask for something by what they are: one more of them asks for more."""
 _SAME_PLACE = "another name of the same place, unless a link is in the way"

@@ -13,8 +13,9 @@ from stackplan.language.compare_filling import essence
 from stackplan.language.reading import holds_template
 from stackplan.language.shape import Shape
 from stackplan.model.arguments import Arguments, Value
+from stackplan.model.regular import regular
 
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_TEMPLATE = regular(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _PLACE = "/stand-in"
 _WORD = "1"
 """Fits where a version, a number or a name is asked for."""

@@ -15,6 +15,7 @@ from stackplan.model.comparison import Effect
 from stackplan.model.matcher import Matcher
 from stackplan.model.pep440 import InvalidSpecifier, InvalidVersion, SpecifierSet, Version
 from stackplan.model.quantity import size_bytes
+from stackplan.model.regular import regular
 
 Ruling = tuple[Effect, str | None]
 """An effect, and why in a few words."""
@@ -27,7 +28,7 @@ DIFFERENT: Ruling = (Effect.NOTE, f"asks for something else: {_NO_MORE}")
 SAME: Ruling = (Effect.OTHER, "means the same")
 _ORDER: Ruling = (Effect.OTHER, "in another order")
 WORDS = frozenset({"equals", "contains", "matches", "version", "at_least", "at_most", "one_of"})
-_RELEASE = re.compile(r"\d+(\.\d+)*")
+_RELEASE = regular(r"\d+(\.\d+)*")
 
 
 def rule(name: str, shape: Shape | None, before: Value, after: Value) -> Ruling:

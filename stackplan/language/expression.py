@@ -4,7 +4,6 @@ Those that only name variables are filled in at once; what does more is Jinja's 
 when it is needed. Everything that goes wrong is a `BadTemplate`; the caller knows the place.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from types import ModuleType
@@ -14,9 +13,10 @@ from stackplan.language.interpolation import Interpolation, interpolation
 from stackplan.language.yielded import BadTemplate
 from stackplan.model.arguments import Value
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 from stackplan.model.secret import masked
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = regular(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)

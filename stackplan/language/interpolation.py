@@ -1,6 +1,5 @@
 """Templates that only name variables, `a {{ b }} c`, as nearly all do: filled in without compiling anything."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +7,15 @@ from stackplan.language.cost import LONGEST_TEXT, MOST_PARTS, TooMuch, weight
 from stackplan.language.yielded import plain, readable, shown
 from stackplan.model.arguments import Value
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-_NAMED = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+_NAMED = regular(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _WORDS = frozenset({
     "and", "or", "not", "in", "is", "if", "elif", "else", "for", "true", "false", "none", "True", "False", "None",
     "range", "loop", "self", "context", "budget__", "result__",
 })  # fmt: skip
 """What is no variable, or one of Jinja's own."""
-_OTHERWISE = re.compile(r"\{[{%#]|\r|\{$|^\}")
+_OTHERWISE = regular(r"\{[{%#]|\r|\{$|^\}")
 """In the text between names: another template, what Jinja rewrites, or a brace that belongs to a name's own."""
 
 

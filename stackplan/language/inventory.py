@@ -4,7 +4,6 @@ Variables of groups reach a node from the farthest group to the nearest, then in
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -19,12 +18,13 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.node import Inventory, Node, NodeName, Transport
 from stackplan.model.playbook import Variable
+from stackplan.model.regular import regular
 
 FILE = "inventory.yaml"
 LOCAL = NodeName("localhost")
-_TARGET = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\[\]\s]+\]|[^:@\[\]\s/]+)(?::(?P<port>[0-9]+))?")
+_TARGET = regular(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\[\]\s]+\]|[^:@\[\]\s/]+)(?::(?P<port>[0-9]+))?")
 
-_ANSIBLE_PASSWORD = re.compile("ansible_(?:[a-z0-9_]+_)?(?:pass|password|passwd|passphrase)")
+_ANSIBLE_PASSWORD = regular("ansible_(?:[a-z0-9_]+_)?(?:pass|password|passwd|passphrase)")
 """As in `ansible_password`, `ansible_ssh_pass`, `ansible_become_password`."""
 
 

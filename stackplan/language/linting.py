@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from stackplan.language.lint._subject import Subject
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.listing import module_names
 from stackplan.model.playbook import Playbook
+from stackplan.model.regular import regular
 from stackplan.model.review import Ignored, Review, RuleAbout
 
 Found = tuple[Finding, Rule]
@@ -29,7 +29,7 @@ SMALLEST_PART = 25
 """So many steps: of less it is not worth telling another process."""
 MOST_IN_A_STEP = 100
 """So many findings of a rule in a step are listed, and the others are counted."""
-CODE = re.compile(r"SP1\d\d")
+CODE = regular(r"SP1\d\d")
 
 
 @lru_cache(maxsize=1)

@@ -16,12 +16,13 @@ from stackplan.model.arguments import Arguments, Path, Value
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 from stackplan.model.secret import Secret, Unread, masked, reveal
 
-_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_INTEGER = regular(r"[+-]?(0|[1-9][0-9]*)")
+_NUMBER = regular(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MOST_DIGITS = 18
-_ENDLESS = re.compile(rf"[+-]?[0-9]{{{_MOST_DIGITS},}}")
+_ENDLESS = regular(rf"[+-]?[0-9]{{{_MOST_DIGITS},}}")
 _ENGLISH_FLAGS = {"yes", "no", "on", "off"}
 _MOST_NAMED = 16
 """A message lists the keys that may stand somewhere only when they are few."""

@@ -3,21 +3,23 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from stackplan.model.regular import regular
+
 NAME = (
     r"(?:[A-Za-z0-9_.-]*[_.-])?(?:(?:access|auth|refresh|hub|api|id|bot)?token|[A-Za-z]*password|passwd|passphrase|secret|"
     r"(?:api|access|private|secret|encryption|signing)[_-]?key|(?<=[_-])pwd|sshpass|"
     r"(?:become|sudo|ssh|db|root)_pass)"
 )
 """Such names as a part of a pattern; what `is_secret_name` takes out again is among them."""
-_SECRET_NAME = re.compile(NAME, re.IGNORECASE)
-_OF_TEXT = re.compile(
+_SECRET_NAME = regular(NAME, re.IGNORECASE)
+_OF_TEXT = regular(
     # Tokens of a tokenizer, and counts of them.
     r"(?:^|.*[_.-])(?:pad|eos|bos|unk|sep|cls|mask|image|audio|video|stop|next|special|think|tool|start|end|max|min|new|num|"
     r"per|prompt|image|draft)[_-]?token",
     re.IGNORECASE,
 )
 _NAME_SERVICE = "(?:files|compat|systemd|sss|ldap|nis|nisplus|winbind|db|dns|extrausers)"
-_STANDS_FOR_ONE = re.compile(
+_STANDS_FOR_ONE = regular(
     r"<.*>|[*xX.\u2026-]+|\*\*\*.*|(?:your|my)[-_].*|none|null|empty|dummy|unused|true|false|enabled|disabled|required|"
     r"optional|string|redacted|"
     # Where names of users are looked for, as nsswitch.conf says of `passwd`.
@@ -32,7 +34,7 @@ _STANDS_FOR_ONE = re.compile(
     re.IGNORECASE,
 )
 _ELSEWHERE = ("/", "~", "./", "../", "@", "%", "!", "{", "[", "http://", "https://", "file:", "env:", "vault:", "env.")
-_RELATIVE = re.compile(r"(?:[a-z_.-]+/)+[a-z_.-]+")
+_RELATIVE = regular(r"(?:[a-z_.-]+/)+[a-z_.-]+")
 SHORTEST = 6
 """Characters of the shortest value that a name alone makes a secret of."""
 

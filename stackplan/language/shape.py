@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 Json: TypeAlias = dict[str, Any]
 Plain: TypeAlias = bool | int | float | str | None
@@ -24,9 +25,9 @@ _COMPILED = {
     "type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required",
     "additionalProperties", "items", "minItems", "maxItems", "minProperties", "anyOf", "oneOf", "$ref", "not",
 }  # fmt: skip
-_KIND = re.compile(r"#/\$defs/(conditions|actions)_\w+")
-_WORD = re.compile(r"\^(\w+)\$(?:\||$)")
-_WORDS = re.compile(r"\^\(([\w-]+(?:\|[\w-]+)+)\)\$(?:\||$)")
+_KIND = regular(r"#/\$defs/(conditions|actions)_\w+")
+_WORD = regular(r"\^(\w+)\$(?:\||$)")
+_WORDS = regular(r"\^\(([\w-]+(?:\|[\w-]+)+)\)\$(?:\||$)")
 _TYPE_WORDS = {
     "null": "nothing",
     "boolean": "true or false",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from stackplan.model import secret
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 from stackplan.model.secret import Redactor, masked, passwords
 
 Sources = Mapping[str, tuple[str, ...]]
@@ -18,10 +19,10 @@ _WIDEST = 240
 _SHORTEST = 4
 """A shorter password is made unreadable in its address alone: it may well be a part of any other word."""
 
-_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
-_KEY = re.compile(r"[^\s\[\]{},#&*!|>'\"%@`][^\s:,\[\]{}]*(?=\s*:(?:\s|$))")
-_PLAIN = re.compile(r".+?(?=\s+#|\s*$)")
-_PLAIN_IN_FLOW = re.compile(r".+?(?=\s+#|\s*[,\[\]{}]|\s*$)")
+_QUOTED = regular(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'""")
+_KEY = regular(r"[^\s\[\]{},#&*!|>'\"%@`][^\s:,\[\]{}]*(?=\s*:(?:\s|$))")
+_PLAIN = regular(r".+?(?=\s+#|\s*$)")
+_PLAIN_IN_FLOW = regular(r".+?(?=\s+#|\s*[,\[\]{}]|\s*$)")
 
 
 def lines(text: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from stackplan.language.complaint import marked, worded
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 from stackplan.model.secret import Secret
 
 LARGEST_BYTES = 1024 * 1024
@@ -32,16 +33,16 @@ _LONGEST_NAME = 300
 
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 
-_OURS = re.compile(r"^<{7} ", re.MULTILINE)
-_THEIRS = re.compile(r"^>{7} ", re.MULTILINE)
+_OURS = regular(r"^<{7} ", re.MULTILINE)
+_THEIRS = regular(r"^>{7} ", re.MULTILINE)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Line ends are LF or CR LF: what else YAML 1.1 takes for one (CR alone, NEL, LS, PS) would shift all later positions.
 _READABLE = "\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _UNREADABLE = f"[^{_READABLE}]|\r(?!\n)"
-_UNREADABLE_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+_UNREADABLE_ASCII = regular("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 """The same of a text that is ASCII alone: the set of all readable characters takes a while to compile."""
-_SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE_OR_NUL = regular("[\x00\ud800-\udfff]")
 _TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
 _COLLECTION_TAGS = {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 _SCALAR = yaml.ScalarEvent

@@ -4,7 +4,6 @@ Last wins: the playbook's `vars`, its `vars_files`, groups, the node, `--vars FI
 refer to others. Secrets are read when something needs them, and whatever is made with one is a secret itself.
 """
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -25,9 +24,10 @@ from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.node import Node
 from stackplan.model.playbook import Playbook, SecretSource, Variable
+from stackplan.model.regular import regular
 from stackplan.model.secret import MASK, Redactor, Secret, Unread, masked
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = regular(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = "node"
 _DEEPEST = 30
 _OFTEN = 100

@@ -4,15 +4,15 @@ Importing Jinja takes a while, and a playbook whose templates only name variable
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackplan.language.cost import MOST_PARTS, TooMuch
 from stackplan.model.arguments import Value
+from stackplan.model.regular import regular
 
 MOST_BITS = 4096
-_UNREADABLE = re.compile("[\\x00\\ud800-\\udfff]")
+_UNREADABLE = regular("[\\x00\\ud800-\\udfff]")
 _UNDEFINED = ("Undefined", "StrictUndefined")
 """Jinja's classes for what is not there; their `str()` raises."""
 

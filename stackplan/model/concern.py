@@ -1,15 +1,15 @@
 """What of a node's environment a kind changes or rests on: what an audit of that environment looks at."""
 
 import enum
-import re
 from collections.abc import Iterable, Mapping
 
 from stackplan.model.arguments import Value
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 _INSTALLERS = {"uv": "uv", "pip": "pip", "pip3": "pip"}
 # A word of a script, not a part of a path, which no search path is needed for; `uv pip` starts no pip.
-_NAMED = re.compile(r"(?<![\w./-])(uv|(?<!uv )pip3?|nvcc|nvidia-smi|sudo)(?![\w./-])")
+_NAMED = regular(r"(?<![\w./-])(uv|(?<!uv )pip3?|nvcc|nvidia-smi|sudo)(?![\w./-])")
 
 
 class Matter(enum.Enum):

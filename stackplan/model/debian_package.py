@@ -4,13 +4,13 @@ The shapes stand in the docstrings of `stackplan/node/queries/`. A package of an
 has it in its name: `libc6:i386`.
 """
 
-import re
 from collections.abc import Mapping
 
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain, Query
+from stackplan.model.regular import regular
 
-PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?")
+PACKAGE_NAME = regular(r"[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?")
 
 DPKG_QUERY = Query("dpkg", {})
 

@@ -10,11 +10,12 @@ from itertools import zip_longest
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-_EPOCH = re.compile(r"(\d+):(.*)", re.DOTALL)
-_ALLOWED = re.compile(r"[A-Za-z0-9.+:~-]+")
-_TURNS = re.compile(r"(\D*)(\d*)")
-_CLAUSE = re.compile(r"\s*(>>|<<|>=|<=|==|!=|=|>|<)?\s*(\S+)\s*")
+_EPOCH = regular(r"(\d+):(.*)", re.DOTALL)
+_ALLOWED = regular(r"[A-Za-z0-9.+:~-]+")
+_TURNS = regular(r"(\D*)(\d*)")
+_CLAUSE = regular(r"\s*(>>|<<|>=|<=|==|!=|=|>|<)?\s*(\S+)\s*")
 
 
 def compare(one: str, other: str) -> int:

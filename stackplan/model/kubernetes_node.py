@@ -2,15 +2,15 @@
 (its shape: `stackplan/node/queries/kubernetes_node.py`).
 """
 
-import re
 from collections.abc import Mapping
 
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain, Query
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_NAME = regular(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,12 @@ Python refuses to make a number of thousands of digits (`sys.set_int_max_str_dig
 ValueError through, in part only when two versions are compared. Here such text is what it is: no version, no specifier.
 """
 
-import re
-
 from packaging.specifiers import InvalidSpecifier
 from packaging.specifiers import SpecifierSet as _SpecifierSet
 from packaging.version import InvalidVersion
 from packaging.version import Version as _Version
+
+from stackplan.model.regular import regular
 
 __all__ = [
     "TOO_LONG",
@@ -22,7 +22,7 @@ __all__ = [
 
 # The lowest limit that Python can be given is 640.
 _MOST_DIGITS = 600
-TOO_LONG = re.compile(rf"[0-9]{{{_MOST_DIGITS + 1}}}")
+TOO_LONG = regular(rf"[0-9]{{{_MOST_DIGITS + 1}}}")
 """What a number looks like that is one of these."""
 WHY = f"a number of more than {_MOST_DIGITS} digits"
 

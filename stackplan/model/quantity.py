@@ -1,10 +1,10 @@
 """Durations and sizes as people write them: `30s`, `5m`, `1h`, `30GiB`, `500MB`."""
 
-import re
+from stackplan.model.regular import regular
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = regular(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|[kKMGT]B|[KMGT]iB)")
+_SIZE = regular(r"(\d+(?:\.\d+)?)\s*(B|[kKMGT]B|[KMGT]iB)")
 _POWER = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 

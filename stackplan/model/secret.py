@@ -16,16 +16,17 @@ from dataclasses import field
 from typing import TypeAlias
 
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 MASK = "***"
 SHORTEST_SECRET = 4
 """Characters of the shortest text that is replaced wherever it stands. A shorter one stands in most words by chance."""
 
 # User and password of an address. A password that holds a slash, which no address may, is one all the same.
-_CREDENTIALS = re.compile(
+_CREDENTIALS = regular(
     r"(?<=://)(?:(?P<user>[^/\s:@\"\[]*):(?!\d*(?:[/?#\s\"]|$))(?P<password>[^\s\"]*)|(?P<token>[^/\s:@\"']*))(?=@)"
 )
-_PARAMETERS = re.compile(
+_PARAMETERS = regular(
     r"(?i)(?<=[?&])(?P<name>(?:[a-z_-]*token|[a-z_-]*key|password|secret|sig|[a-z_-]*signature)=)(?P<value>[^&\s\"'#]+)"
 )
 _WEB = ("http://", "https://")
@@ -34,9 +35,9 @@ _SHORTEST_CORE = 6
 _SHORTEST_PIECE = 4
 _GRAM = 12
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_=")
-_BASE64_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{_GRAM},}}={{0,2}}")
+_BASE64_RUN = regular(rf"[A-Za-z0-9+/_-]{{{_GRAM},}}={{0,2}}")
 # Where a text was cut, so that of a secret there may be a piece alone.
-_CUT = re.compile(r"…|\n\[stackplan: \d+ bytes of output are missing here\]\n|\Z")
+_CUT = regular(r"…|\n\[stackplan: \d+ bytes of output are missing here\]\n|\Z")
 
 
 class Secret:

@@ -1,14 +1,14 @@
 """A node as Slurm sees it, as the query `slurm_node` answers (its shape: `stackplan/node/queries/slurm_node.py`)."""
 
-import re
 from collections.abc import Mapping
 
 from stackplan.model.arguments import Arguments, Value
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Plain, Query
+from stackplan.model.regular import regular
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_MARK = re.compile(r" ?\[stackplan [0-9a-f]*\]")
+_NAME = regular(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_MARK = regular(r" ?\[stackplan [0-9a-f]*\]")
 
 
 def slurm_query(node: str | None) -> Query:

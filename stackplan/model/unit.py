@@ -1,14 +1,14 @@
 """A systemd unit, as the query `service` answers it (its shape stands in `stackplan/node/queries/service.py`)."""
 
-import re
 from collections.abc import Mapping
 
 from stackplan.model.arguments import Arguments
 from stackplan.model.change import Held, State
 from stackplan.model.count import counted
 from stackplan.model.facts import Plain, Query
+from stackplan.model.regular import regular
 
-_NAME = re.compile(r"[A-Za-z0-9:_.@\\][A-Za-z0-9:_.@\\-]*")
+_NAME = regular(r"[A-Za-z0-9:_.@\\][A-Za-z0-9:_.@\\-]*")
 
 
 def unit_query(name: str) -> Query:

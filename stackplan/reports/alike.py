@@ -1,11 +1,11 @@
 """Diagnoses that say the same of several places, together; pure."""
 
-import re
 from collections.abc import Iterable
 
 from stackplan.model.diagnosis import Diagnosis
+from stackplan.model.regular import regular
 
-_PLACE = re.compile(r"\b\d+:\d+\b")
+_PLACE = regular(r"\b\d+:\d+\b")
 
 
 def alike(diagnoses: Iterable[Diagnosis]) -> tuple[tuple[Diagnosis, ...], ...]:

@@ -4,15 +4,15 @@ Every text that is not ours stands in a code span or a fence: nothing in it is m
 """
 
 import html
-import re
 from collections.abc import Callable, Iterable, Sequence
 
+from stackplan.model.regular import regular
 from stackplan.reports.count import counted
 from stackplan.reports.safe import clipped, safe
 
 _RESERVE = 800
-_BACKTICKS = re.compile(r"`+")
-_BEFORE_PIPE = re.compile(r"(\\*)\|")
+_BACKTICKS = regular(r"`+")
+_BEFORE_PIPE = regular(r"(\\*)\|")
 
 
 def code(text: str, limit: int = 300) -> str:

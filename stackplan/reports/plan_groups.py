@@ -1,9 +1,9 @@
 """The nodes of a plan by what would be done on them, where they are too many for each to be told in full; pure."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from stackplan.model.outcome import NodeOutcome
+from stackplan.model.regular import regular
 from stackplan.model.report import ConditionReport, NodeReport, StepReport
 from stackplan.reports.own_name import told_of, without_own_name
 from stackplan.reports.safe import safe
@@ -13,7 +13,7 @@ Group = tuple[tuple[str, ...], NodeReport]
 
 ENOUGH = 8
 """Groups that are told in full each; of more, one of each shape is."""
-_FIGURES = re.compile(r"\d[\d.,]*")
+_FIGURES = regular(r"\d[\d.,]*")
 _WELL = (NodeOutcome.OK, NodeOutcome.PENDING)
 
 

@@ -1,6 +1,5 @@
 """What happens, one line an occurrence, for logs and for terminals without a moving display; pure."""
 
-import re
 from collections import Counter
 
 from stackplan.model.event import (
@@ -20,6 +19,7 @@ from stackplan.model.event import (
     StepStarted,
 )
 from stackplan.model.outcome import NodeOutcome
+from stackplan.model.regular import regular
 from stackplan.model.report import ConditionReport, StepReport
 from stackplan.model.verdict import Status
 from stackplan.reports.count import counted
@@ -27,9 +27,9 @@ from stackplan.reports.safe import safe, safe_lines
 from stackplan.reports.wording import NOT_PROVEN, node_word, step_sentence, step_word
 
 LINE = 160
-_HERE_DOCUMENT = re.compile(r"<<-?'?(\w+)'?$")
+_HERE_DOCUMENT = regular(r"<<-?'?(\w+)'?$")
 # What most scripts begin with: blank lines, comments, and how the shell is to take errors.
-_TELLS_NOTHING = re.compile(r"\s*(#.*|set\s+[-+][\w\s]*(-o\s+\w+\s*)?)?$")
+_TELLS_NOTHING = regular(r"\s*(#.*|set\s+[-+][\w\s]*(-o\s+\w+\s*)?)?$")
 
 
 def plain_line(event: Event, command: str = "apply") -> str | None:

@@ -4,14 +4,15 @@ What a terminal would obey instead of showing (escape sequences, control charact
 format characters, halves of surrogate pairs) becomes a visible escape, and no single text is longer than its bound.
 """
 
-import re
 import unicodedata
+
+from stackplan.model.regular import regular
 
 LINE_LIMIT = 600
 """Characters of one text that are shown; the rest is counted. The JSON report holds all of it."""
 
 
-_CUT = re.compile(r"…\s+\([\d,]+\s+characters\)")
+_CUT = regular(r"…\s+\([\d,]+\s+characters\)")
 
 
 def safe(text: str, limit: int = LINE_LIMIT) -> str:

@@ -1,14 +1,13 @@
 """Whether a shell text ends with 0 whatever the node is like: `true`, `cmd || echo failed`, `if cmd; then echo; fi`."""
 
-import re
-
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pipeline, surface_of
+from stackplan.model.regular import regular
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf"})
 _TELLING = frozenset({"date", "pwd", "hostname", "whoami", "uptime", "arch", "nproc", "id"})
 """They say something of any node, and succeed; of what they are given they may complain."""
 EVERYWHERE = frozenset({"/", "/bin", "/dev", "/etc", "/proc", "/sys", "/tmp", "/usr", "/var"})  # noqa: S108 - only named
-_LITERAL = re.compile(r"[^$`{}*?]+")
+_LITERAL = regular(r"[^$`{}*?]+")
 _SAME = frozenset({"=", "==", "-eq", "-ge", "-le"})
 
 

@@ -8,10 +8,11 @@ from stackplan.language.lint._kept import file_name
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Command, Group, Pipeline, pipelines, surface
 from stackplan.model.cached import cached_property
+from stackplan.model.regular import regular
 
-_DATA = re.compile(r"(?!requirements|constraints|pylock)[\w.+-]+\.(?:jsonl?|ndjson|txt|ya?ml|csv|tsv|xml|html?|prom)")
-_NAME = re.compile(r"[\w.+-]+")
-_OF_THE_SYSTEM = re.compile(r"(?:/etc|/usr|/opt|/lib|/boot|/root/\.|~/\.|\$\{?HOME\}?/\.)")
+_DATA = regular(r"(?!requirements|constraints|pylock)[\w.+-]+\.(?:jsonl?|ndjson|txt|ya?ml|csv|tsv|xml|html?|prom)")
+_NAME = regular(r"[\w.+-]+")
+_OF_THE_SYSTEM = regular(r"(?:/etc|/usr|/opt|/lib|/boot|/root/\.|~/\.|\$\{?HOME\}?/\.)")
 """Folders in which a file is read by other programs."""
 _TAKING = frozenset(
     {"jq", "yq", "grep", "egrep", "fgrep", "zgrep", "rg", "read", "awk", "cut", "wc", "xmllint", "mapfile"}

@@ -1,6 +1,5 @@
 """The Debian packages that a step asks for, by its arguments or by a command of its script."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._shell import Command
@@ -8,10 +7,11 @@ from stackplan.language.lint._simulation import APT, simulates
 from stackplan.language.lint._subject import Looked
 from stackplan.language.lint._wanted import texts
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
 __all__ = ["asked_of_apt", "simulates", "verb"]
 
-_VALUES = re.compile(r"-[a-zA-Z]*[otc]|--option|--target-release|--default-release|--config-file|--host-architecture")
+_VALUES = regular(r"-[a-zA-Z]*[otc]|--option|--target-release|--default-release|--config-file|--host-architecture")
 
 
 def verb(command: Command) -> str | None:

@@ -1,8 +1,8 @@
 """What a Debian package is called, in whatever way it is asked for."""
 
-import re
+from stackplan.model.regular import regular
 
-_NAME = re.compile(r"(?P<name>[^=/:]+?)(?:[+^]|:[a-z0-9-]+)?(?:[=/].*)?")
+_NAME = regular(r"(?P<name>[^=/:]+?)(?:[+^]|:[a-z0-9-]+)?(?:[=/].*)?")
 
 
 def bare(text: str) -> str:

@@ -1,9 +1,8 @@
 """Which commands take away what may be gone already, or make what may be there: they may end as they like."""
 
-import re
-
 from stackplan.language.lint._handed import SHELLS
 from stackplan.language.lint._tree import Command
+from stackplan.model.regular import regular
 
 _CLEANING = frozenset(
     {
@@ -13,7 +12,7 @@ _CLEANING = frozenset(
     }
 )  # fmt: skip
 """Programs whose failure leaves what was there: nothing to remove, nobody to end, a folder that exists."""
-_TAKING_AWAY = re.compile(
+_TAKING_AWAY = regular(
     r"(?:del|delete|remove|rm|destroy|uninstall|undefine|detach|disconnect|unload|unmount|umount)(?:-[\w-]+)?"
     r"|close|luksClose|prune|rmi"
 )
@@ -28,7 +27,7 @@ _PACKAGES = frozenset(
 """What they remove may be held, half removed or shared: such a failure is no proof that it was gone."""
 _STARTING = SHELLS | {"ssh", "systemctl", "service", "cp", "mv", "ln", "rsync", "scp", "tar"}
 """Programs whose words name something else than what they do: a file, a unit, another program."""
-_PYTHON = re.compile(r"(?:python|pypy|pip)[\d.]*")
+_PYTHON = regular(r"(?:python|pypy|pip)[\d.]*")
 _VERBS = {
     "docker": frozenset({"stop", "kill", "down", "leave"}),
     "podman": frozenset({"stop", "kill", "down", "leave"}),

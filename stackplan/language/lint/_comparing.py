@@ -7,6 +7,7 @@ from stackplan.language.lint._fetching import urlsplit_path
 from stackplan.language.lint._handed import printed, python_text
 from stackplan.language.lint._kept import file_name, kept_as
 from stackplan.language.lint._tree import Block, Command, Pipeline, flat, inside, own_pipelines, surface
+from stackplan.model.regular import regular
 
 ANY = "*"
 """The name of a comparison that may be of any file: `sha256sum -c SHA256SUMS` of a list that was there before."""
@@ -25,12 +26,12 @@ _VERIFYING = {
 }  # fmt: skip
 """Programs that compare by themselves, with the words of which one has to be given."""
 _ONLY_PRINTING = frozenset({"tee", "cat", "cut", "awk", "head", "tail", "tr", "sed", "sort", "logger", "column"})
-_SUM_SUFFIX = re.compile(
+_SUM_SUFFIX = regular(
     r"(?i)[.-_]?(?:(?:sha(?:1|224|256|384|512)|md5|b2|check)(?:sums?)?|sums?|digests?|asc|sig|minisig|sigstore)"
     r"(?:\.(?:txt|asc))?$"
 )
 
-_TAGGED = re.compile(r"^\S+ \(([^)]+)\) = ", re.MULTILINE)
+_TAGGED = regular(r"^\S+ \(([^)]+)\) = ", re.MULTILINE)
 
 _MOST_PARTS = 30
 

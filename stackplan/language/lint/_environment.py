@@ -1,12 +1,12 @@
 """Which environment of Python something is about, whether it names its folder or its interpreter."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.model.arguments import Arguments
+from stackplan.model.regular import regular
 
-_INTERPRETER = re.compile(r"(?P<venv>.+)/bin/(?:python|pypy)[\d.]*")
+_INTERPRETER = regular(r"(?P<venv>.+)/bin/(?:python|pypy)[\d.]*")
 
 
 def environment_of(arguments: Arguments) -> str | None:

@@ -1,8 +1,7 @@
 """Which calls of an installer of the system change all packages, whatever those are: `dnf upgrade` with no name."""
 
-import re
-
 from stackplan.language.lint._tree import Command
+from stackplan.model.regular import regular
 
 _UPGRADES = frozenset({"upgrade", "update"})
 _DNF = _UPGRADES | {"upgrade-minimal", "update-minimal", "distro-sync", "distribution-synchronization", "autoremove"}
@@ -19,11 +18,9 @@ _WITH_NAMES = frozenset(
     {"dup", "dist-upgrade", "patch", "system-upgrade", "offline-upgrade", "upgrade-system", "rebase"}
 )
 """Verbs that change everything also with words behind them: those name repositories and releases."""
-_VALUES = re.compile(
-    r"-[cxdeRr]|--(?:config|exclude|enablerepo|disablerepo|repo|repoid|root|installroot|from|releasever)"
-)
+_VALUES = regular(r"-[cxdeRr]|--(?:config|exclude|enablerepo|disablerepo|repo|repoid|root|installroot|from|releasever)")
 _ALL_NAMES = frozenset({"*", "~U", "?upgradable", "~i", "?installed"})
-_PACMAN = re.compile(r"-S[a-z]*u[a-z]*|--sysupgrade")
+_PACMAN = regular(r"-S[a-z]*u[a-z]*|--sysupgrade")
 _ONLY_LOOKING = frozenset(
     {"--downloadonly", "--assumeno", "--dry-run", "-D", "--download-only", "--print", "--simulate"}
 )

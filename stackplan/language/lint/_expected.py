@@ -6,12 +6,13 @@ from itertools import pairwise
 
 from stackplan.language.lint._tree import Command
 from stackplan.language.secret_name import in_clear
+from stackplan.model.regular import regular
 
-_SEND = re.compile(
+_SEND = regular(
     r"\bsend\s+(?:-h\s+)?(?:--\s+)?(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|\{(?P<braced>[^{}]*)\}|(?P<bare>[^\s;\"{}]+))"
 )
-_WAIT = re.compile(r"\bexpect\b")
-_ASKED = re.compile(r"assw|assphr|asscode|ecret|\bPIN\b|[Tt]oken")
+_WAIT = regular(r"\bexpect\b")
+_ASKED = regular(r"assw|assphr|asscode|ecret|\bPIN\b|[Tt]oken")
 _SHORTEST = 4
 """What is typed may also be a `yes`."""
 

@@ -1,17 +1,17 @@
 """Branches of a script that end with a failure in any case: what they look at on the way may fail as well."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint import _apt, _installers
 from stackplan.language.lint._status import says
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, blocks, inside, surface_of
+from stackplan.model.regular import regular
 
 _LEAVING = frozenset({"exit", "return", "break", "continue"})
-_FAILED = re.compile(r"0*[1-9]\d*")
-_GIVEN = re.compile(r"\$(?:1|\{1(?::?-0*[1-9]\d*)?\})")
+_FAILED = regular(r"0*[1-9]\d*")
+_GIVEN = regular(r"\$(?:1|\{1(?::?-0*[1-9]\d*)?\})")
 """The status that a function is given: `exit "${1:-1}"`."""
-_NOTED = re.compile(r"\$(?:\w+|\{\w+\})")
+_NOTED = regular(r"\$(?:\w+|\{\w+\})")
 """A variable, which in the branch behind a failure holds its status."""
 _INSTALLING = frozenset(
     {"install", "reinstall", "upgrade", "dist-upgrade", "full-upgrade", "add", "sync", "update", "-i"}

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from stackplan.language.lint._handed import python_text
 from stackplan.language.lint._own_address import is_own
 from stackplan.language.lint._tree import Command
+from stackplan.model.regular import regular
 
 FETCHERS = frozenset({"curl", "wget", "aria2c", "axel"})
 MARKS = (*sorted(FETCHERS), "urlretrieve", "urlopen", "requests", "httpx")
@@ -21,12 +22,12 @@ _CURL_LONG = frozenset(
 )  # fmt: skip
 _DATA = frozenset({"d", "--data", "--data-raw", "--data-binary", "--data-urlencode"})
 _SENDING = _DATA | {"F", "T", "I", "--json", "--form", "--upload-file", "--head"}
-_ANSWERS = re.compile(
+_ANSWERS = regular(
     r"/(?:-/)?(?:health|healthz|health_generate|ready|readyz|livez?|livez|ping|status|metrics|version)/?$"
 )
 _NOWHERE = frozenset({"/dev/null", "-", "/dev/stdout", "/dev/stderr"})
-_FETCHED_BY_PYTHON = re.compile(r"\burlretrieve\b|\burlopen\b|\b(?:requests|httpx)\.get\b|\bwget\.download\b")
-_WRITTEN_BY_PYTHON = re.compile(
+_FETCHED_BY_PYTHON = regular(r"\burlretrieve\b|\burlopen\b|\b(?:requests|httpx)\.get\b|\bwget\.download\b")
+_WRITTEN_BY_PYTHON = regular(
     r"\burlretrieve\b|\bwget\.download\b|open\([^)]*,\s*['\"][wx]b?|\bwrite_(?:bytes|text)\b|copyfileobj"
 )
 

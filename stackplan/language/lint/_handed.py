@@ -9,10 +9,11 @@ from stackplan.language.lint._elsewhere import carried, reads_input
 from stackplan.language.lint._launched import job_options, launched, repeated
 from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 _EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_OF_SYSTEM = re.compile(
+_OF_SYSTEM = regular(
     r"\b(?:os\.(?:system|popen)|(?:subprocess\.)?(?:run|call|check_call|check_output|Popen|getoutput))\(\s*"
     r"(?P<told>\[[^\]]*\]|[rbuf]?(?P<quote>['\"]).*?(?<!\\)(?P=quote))"
 )

@@ -1,11 +1,11 @@
 """What the variables of a script were given, as it is written: `PIDS=$(pgrep x)` gives PIDS the text `$(pgrep x)`."""
 
-import re
 from collections.abc import Iterable, Mapping
 
 from stackplan.language.lint._shell import Command
+from stackplan.model.regular import regular
 
-_VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\b[^}/]*\}?")
+_VARIABLE = regular(r"\$\{?(?P<name>[A-Za-z_]\w*)\b[^}/]*\}?")
 
 _MOST_TEXTS = 20
 

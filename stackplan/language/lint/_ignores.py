@@ -1,6 +1,5 @@
 """`# stackplan: ignore[SP101, SP104] reason`: which findings a comment answers, and which comments are none of this."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -12,14 +11,15 @@ from stackplan.language.tree import Comment
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.playbook import Playbook
+from stackplan.model.regular import regular
 
-_MARK = re.compile(r"stackplan:\s*ignore\b")
-_FORM = re.compile(r"stackplan:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
-_BEHIND = re.compile(r"[\s#;,|](?=stackplan:\s{0,8}ignore\[[^\]]{0,200}\])")
+_MARK = regular(r"stackplan:\s*ignore\b")
+_FORM = regular(r"stackplan:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
+_BEHIND = regular(r"[\s#;,|](?=stackplan:\s{0,8}ignore\[[^\]]{0,200}\])")
 """Where a mark may begin behind another comment: `# noqa; stackplan: ignore[…]`. One in quotes is talked about."""
-_HASH = re.compile(r"(?:^|(?<=[\s;&|()]))#")
+_HASH = regular(r"(?:^|(?<=[\s;&|()]))#")
 _GOES_ON = ("\\", "|", "&&")
-_WORD = re.compile(r"\w\w")
+_WORD = regular(r"\w\w")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
 Names = frozenset[str] | None
 """Names of packages; None for all of them."""
@@ -49,7 +50,7 @@ _EVERYTHING = {
     "reinstall": ("--reinstall", "--force-reinstall"),
 }
 _BY_NAME = {"upgrade": ("-P", "--upgrade-package"), "reinstall": ("--reinstall-package",)}
-_MAKERS = re.compile(r"\bvenv\b|virtualenv")
+_MAKERS = regular(r"\bvenv\b|virtualenv")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import re
 
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._simulation import simulates
+from stackplan.model.regular import regular
 
 PIP = frozenset({"pip", "pip3"})
 _VERBS = frozenset({"install", "uninstall", "sync"})
@@ -12,10 +13,10 @@ _VALUES = frozenset(
     {"--proxy", "--timeout", "--retries", "--cert", "--log", "--python", "--cache-dir", "--directory", "--project"}
 )
 """Options that stand before the verb and take the next word."""
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-_PROGRAM = re.compile(rf"pip[\d.]*|uv|conda|mamba|micromamba|{_PYTHON.pattern}")
+_PYTHON = regular(r"(?:python|pypy)[\d.]*")
+_PROGRAM = regular(rf"pip[\d.]*|uv|conda|mamba|micromamba|{_PYTHON.pattern}")
 _INITIALS = "pucm"
-_MODULE = re.compile(r"-[A-Za-z]*m(?P<name>pip|uv)?")
+_MODULE = regular(r"-[A-Za-z]*m(?P<name>pip|uv)?")
 _SYSTEM = ("apt", "apt-get", "aptitude", "nala", "dnf", "yum", "zypper")
 
 

@@ -1,14 +1,14 @@
 """The name under which what is fetched stays on a node, as far as the command tells it."""
 
-import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from stackplan.language.lint._fetching import options
 from stackplan.language.lint._tree import Command, Part, surface
+from stackplan.model.regular import regular
 
-_WGET = re.compile(r"-[a-zA-Z]*O(?P<letter>.*)|--output-document(?:=(?P<long>.*))?")
-_ARIA = re.compile(r"(?:-o|--out)(?:=)?(?P<value>.*)")
+_WGET = regular(r"-[a-zA-Z]*O(?P<letter>.*)|--output-document(?:=(?P<long>.*))?")
+_ARIA = regular(r"(?:-o|--out)(?:=)?(?P<value>.*)")
 
 
 def file_name(path: str) -> str:

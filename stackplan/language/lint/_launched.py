@@ -4,12 +4,12 @@ A launcher takes options, some of which take the next word; what follows them is
 has a shell here run a text, for each of its words.
 """
 
-import re
 import shlex
 from collections.abc import Sequence
 
 from stackplan.language.lint._elsewhere import Carried
 from stackplan.language.lint._tree import Command
+from stackplan.model.regular import regular
 
 _IMAGES = frozenset({"apptainer", "singularity"})
 _NAMED = {"lxc": "exec", "incus": "exec", "machinectl": "shell"}
@@ -19,7 +19,7 @@ _SRUN = "ABCDGIJLMNSTUWacdegimnopqrtwx"
 """The letters of srun that take a value."""
 _SBATCH = "ABCDFGJLMNSVabcdeimnopqtwx"
 """The letters of sbatch that do."""
-_JOB = re.compile(r"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(?:/|\b)(?:ba|da|z|k)?sh\b(?P<options>[^\n]*)")
+_JOB = regular(r"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(?:/|\b)(?:ba|da|z|k)?sh\b(?P<options>[^\n]*)")
 _IMAGE = "BHSWo"
 _SWITCHES = {
     "srun": frozenset(

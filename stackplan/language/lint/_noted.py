@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from stackplan.language.lint._status import mentions
 from stackplan.language.lint._tree import Block, Chain, Command, Group, Pipeline, surface, surface_of
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 _TESTS = frozenset({"[", "[[", "test"})
-_COMPARISON = re.compile(r"(?P<sign>-eq|-ne|-gt|-ge|-lt|==?|!=|>=?|<)\s*(?P<value>\w*)")
-_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+_COMPARISON = regular(r"(?P<sign>-eq|-ne|-gt|-ge|-lt|==?|!=|>=?|<)\s*(?P<value>\w*)")
+_ASSIGNED = regular(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

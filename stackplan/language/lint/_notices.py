@@ -5,9 +5,10 @@ import re
 from stackplan.language.lint._fetching import discards, options, prints, sends
 from stackplan.language.lint._own_address import is_own
 from stackplan.language.lint._tree import Command
+from stackplan.model.regular import regular
 
 _MAILING = frozenset({"mail", "mailx", "sendmail", "msmtp", "notify-send", "systemd-notify", "write"})
-_HOOK = re.compile(
+_HOOK = regular(
     r"https?://(?:[^/@]*@)?(?:[^/]*\.)?(?:hooks?|webhooks?|notify|ntfy|alerts?|hc-ping|healthchecks|pushover|slack|discord)[.\w-]*(?:[:/]|$)"
     r"|https?://\S*/(?:web)?hooks?(?:[/?-]|$)|https?://api\.telegram\.org/|\S+/metrics/job/|\S+/api/annotations(?:[/?]|$)"
     r"|\$\{?(?:[a-z0-9]+_)*(?:(?:web)?hooks?|notif(?:y|ier|ications?)|push_?gateway|slack|discord|ntfy|hc_?ping)(?:_|\W|$)",

@@ -1,8 +1,8 @@
 """Addresses that lead nowhere but to the node itself, where nobody is on the way."""
 
-import re
+from stackplan.model.regular import regular
 
-_OWN = re.compile(
+_OWN = regular(
     r"(?:\w+://)?(?:[^/@]*@)?"
     # The node by loopback, and by any of its addresses.
     r"(?:(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]"

@@ -1,14 +1,13 @@
 """Which paths a command removes, empties or moves away, however it is written."""
 
-import re
-
 from stackplan.language.lint._handed import python_text
 from stackplan.language.lint._tree import Command, Part, Pipeline, surface, surface_of
+from stackplan.model.regular import regular
 
 _REMOVING = frozenset({"rm", "unlink", "truncate", "shred", "rmdir", "mv", "rename"})
 _NAMES = frozenset({"-name", "-iname", "-path", "-wholename"})
-_IN_PYTHON = re.compile(r"\b(?:remove|unlink|rmtree|rename|replace|truncate)\b")
-_QUOTED = re.compile(r"['\"](/[^'\"]*)['\"]")
+_IN_PYTHON = regular(r"\b(?:remove|unlink|rmtree|rename|replace|truncate)\b")
+_QUOTED = regular(r"['\"](/[^'\"]*)['\"]")
 
 
 def removed(pipeline: Pipeline, folder: str = "") -> list[tuple[Command, str]]:

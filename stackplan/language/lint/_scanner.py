@@ -4,11 +4,12 @@ import re
 from dataclasses import field
 
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-_BLANKS = re.compile(r"(?:[ \t\r]|\\\n)*")
-_OPERATOR = re.compile(r";;&|&&|\|\||;;|;&|\|&|[|;&\n()]")
-_REDIRECTIONS = re.compile(r"(?:\d*|&|\{\w+\})(?:>>|>\||>&|<&|<>|>|<<<|<<-|<<|<)|&>>|&>")
-_RESERVED = re.compile(
+_BLANKS = regular(r"(?:[ \t\r]|\\\n)*")
+_OPERATOR = regular(r";;&|&&|\|\||;;|;&|\|&|[|;&\n()]")
+_REDIRECTIONS = regular(r"(?:\d*|&|\{\w+\})(?:>>|>\||>&|<&|<>|>|<<<|<<-|<<|<)|&>>|&>")
+_RESERVED = regular(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|\{|\}|!|\[\[)(?=[\s;&|()<>]|$)"
 )
 

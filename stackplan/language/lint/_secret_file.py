@@ -2,18 +2,20 @@
 
 import re
 
-_READ = re.compile(
+from stackplan.model.regular import regular
+
+_READ = regular(
     r"(?:\$\(|`)\s*(?:(?:sudo\s+)?cat\s+|<\s*)[\"']?(?P<path>[^\s)`\"'|;]+)[\"']?\s*(?:2>\s*\S+\s*)?"
     r"(?:\|\s*(?:tr|head|tail|cut|sed|jq|xargs|base64)\b|\)|`)"
 )
 """A file that is put into the word as it is, or by way of a program that leaves the secret in it."""
-_PATH = re.compile(
+_PATH = regular(
     r"(?:^|[/._-])(?:secrets?/.+|(?:[a-z]+[-_])?(?:token|secret|password|passwd|passphrase)|credentials?|"
     r"(?:api|access|secret)[-_]?key)(?:\.(?:txt|key|secret))?$",
     re.IGNORECASE,
 )
-_SUBSTITUTION = re.compile(r"[$<>]\(.*\)|`[^`]*`", re.DOTALL)
-_STORE = re.compile(
+_SUBSTITUTION = regular(r"[$<>]\(.*\)|`[^`]*`", re.DOTALL)
+_STORE = regular(
     r"(?:\$\(|`)\s*(?P<program>vault|pass|gopass|op|aws|gcloud)\s+"
     r"(?:kv\s+get|read|show|secretsmanager\s+get-secret-value|secrets\s+versions\s+access)\s"
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._tree import Command
 from stackplan.language.secret_name import in_clear, is_secret_name
+from stackplan.model.regular import regular
 
 _OF_VAULT = frozenset({"-no-print", "-no-store", "-token-only"})
 """Options of `vault login` that take no value."""
@@ -18,13 +19,13 @@ _OF_SQL = frozenset(
     {"mysql", "mariadb", "psql", "sqlcmd", "sqlplus", "clickhouse-client", "clickhouse", "cqlsh", "influx"}
 )
 _SENDING = frozenset({"curl", "wget", "http", "https", "xh"})
-_GRANTED = re.compile(
+_GRANTED = regular(
     r"\b(?:IDENTIFIED\s+(?:WITH\s+\S+\s+)?(?:BY|AS)|PASSWORD(?:\s+FOR\s+\S+)?)\s*=?\s*(?:PASSWORD\s*\(\s*)?"
     r"(?P<quote>['\"])(?P<secret>[^'\"]+)(?P=quote)",
     re.IGNORECASE,
 )
 """`ALTER USER x PASSWORD 'y'`, `CREATE USER x IDENTIFIED BY 'y'`, `SET PASSWORD FOR x = 'y'`."""
-_MEMBER = re.compile(r"\"(?P<name>[A-Za-z][\w-]{0,60})\"\s*:\s*\"(?P<secret>[^\"]+)\"")
+_MEMBER = regular(r"\"(?P<name>[A-Za-z][\w-]{0,60})\"\s*:\s*\"(?P<secret>[^\"]+)\"")
 """`{"UserName": "ops", "Password": "y"}`, as the accounts of a management controller are told."""
 
 

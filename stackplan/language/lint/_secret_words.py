@@ -1,6 +1,5 @@
 """Secrets among a command's words: `--password X`, `-u USER:X`, `-H "X-API-Key: X"`, what is piped into chpasswd."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -9,6 +8,7 @@ from stackplan.language.lint._secret_places import by_place
 from stackplan.language.lint._secrets import named
 from stackplan.language.lint._shell import Command
 from stackplan.language.secret_name import in_clear, is_secret_name
+from stackplan.model.regular import regular
 
 _LOGIN = {
     "curl": ("-u", "--user", "-U", "--proxy-user"),
@@ -71,7 +71,7 @@ _OF_OPENSSL = frozenset({"-pass", "-passin", "-passout", "-password"})
 _READING = frozenset({"chpasswd", "passwd", "kinit"})
 _ASKED_TO_READ = frozenset({"--password-stdin", "--with-token", "--token-stdin"})
 _OF_CRYPTSETUP = frozenset({"luksFormat", "luksOpen", "luksAddKey", "luksChangeKey", "open", "resize"})
-_FROM_STDIN = re.compile(r"-[ABbEeHKkNnPsi]*S[ABbEeHKkNnPSsi]*|--stdin")
+_FROM_STDIN = regular(r"-[ABbEeHKkNnPsi]*S[ABbEeHKkNnPSsi]*|--stdin")
 """The option of sudo."""
 _ASKING = frozenset({"curl", "wget", "http", "https", "grpcurl"})
 _LONGEST_NAME = 60

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from stackplan.language.secret_name import NAME, in_clear, is_secret_name
+from stackplan.model.regular import regular
 
 # Each prefix is documented by its issuer; what follows is as long as those tokens are at least.
 _TOKENS = {
@@ -19,28 +20,26 @@ _TOKENS = {
     "an OpenAI key": r"sk-(?:proj-)?[A-Za-z0-9_-]{32,}",
     "a private key": r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----",
 }
-TOKEN = re.compile(
-    r"(?<![A-Za-z0-9_])(?:" + "|".join(f"(?P<k{at}>{it})" for at, it in enumerate(_TOKENS.values())) + ")"
-)
+TOKEN = regular(r"(?<![A-Za-z0-9_])(?:" + "|".join(f"(?P<k{at}>{it})" for at, it in enumerate(_TOKENS.values())) + ")")
 _NAMES = tuple(_TOKENS)
 MARKS = (
     "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "nvapi-", "AKIA", "ASIA", "xox", "pypi-",
     "sk-", "PRIVATE KEY", "@", "uthorization", "login", "auth",
 )  # fmt: skip
 """One of them stands in every line in which `in_line` finds something."""
-PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\"{}<>]*:(?P<secret>[^\s/@'\"{}$<>`]+)@")
-_HEADER = re.compile(
+PASSWORD = regular(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@'\"{}<>]*:(?P<secret>[^\s/@'\"{}$<>`]+)@")
+_HEADER = regular(
     r"authorization[\"']?\s*[:=,]?\s*[\"']?(?:bearer|basic|token|apikey)\s+(?P<secret>[A-Za-z0-9+/=._~:-]+)",
     re.IGNORECASE,
 )
-_AUTH = re.compile(r"(?<![A-Za-z0-9])_?auth[\"']?\s*[:=]\s*[\"']?(?P<secret>[A-Za-z0-9+/]{6,}={0,2})")
+_AUTH = regular(r"(?<![A-Za-z0-9])_?auth[\"']?\s*[:=]\s*[\"']?(?P<secret>[A-Za-z0-9+/]{6,}={0,2})")
 """As docker, podman and npm keep a user and a password for a registry."""
-_NAMED = re.compile(
+_NAMED = regular(
     rf"(?<![A-Za-z0-9_.-])(?:--?)?(?P<name>{NAME})(?P<between>[\"']?\s*(?:=|:\s)\s*)(?P<quote>[\"']?)"
     r"(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )
-_MASKED = re.compile(
+_MASKED = regular(
     rf"(?:(?<![A-Za-z0-9_.-])(?:(?:--?)?{NAME}[\"']?\s*[=:]|--{NAME}(?=\s+[^\s-]|[\"']))\s*[\"']?|"
     r"\s(?:-[A-Za-z]*[uU]|--user|--proxy-user|--[a-z-]*creds)[=\s]?\s*[\"']?[^\s:\"'-][^\s:\"']*:|"
     r"(?:login|sshpass|mysql\w*|mariadb|redis-cli|ipmitool)\b.{0,200}?\s-[paPw]\s*[\"']?)"
@@ -48,7 +47,7 @@ _MASKED = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST = 3
-_NETRC = re.compile(r"\blogin\s+\S+\s+password\s+(?P<secret>\S+)")
+_NETRC = regular(r"\blogin\s+\S+\s+password\s+(?P<secret>\S+)")
 
 
 def in_line(line: str) -> Iterator[tuple[str, int, str]]:

@@ -11,20 +11,21 @@ from stackplan.language.lint._handed import python_text
 from stackplan.language.lint._shell import Command
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 from stackplan.model.secret import Text
 
 DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
-_IN_LINE = re.compile(r"(?:^|(?<=[\s\"']))(?P<name>[A-Za-z_]\w*)\+?=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']*)")
-_MAPPED = re.compile(r"\s*(?:- )?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*:\s+(?P<value>\S.*)")
-_LISTED = re.compile(
+_ASSIGNED = regular(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
+_IN_LINE = regular(r"(?:^|(?<=[\s\"']))(?P<name>[A-Za-z_]\w*)\+?=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']*)")
+_MAPPED = regular(r"\s*(?:- )?[\"']?(?P<name>[A-Za-z_]\w*)[\"']?\s*:\s+(?P<value>\S.*)")
+_LISTED = regular(
     r"(?m)^[ \t]*(?:-[ \t]+)?name:[ \t]*[\"']?(?P<name>[A-Za-z_]\w*)[\"']?[ \t]*\n[ \t]*value:[ \t]*(?P<value>\S.*)"
 )
-_SET = re.compile(r"\s*(?:setenv|set -gx|set -Ux|PassEnvironment) (?P<name>[A-Za-z_]\w*)\s+(?P<value>.+)")
-_PYTHON = re.compile(
+_SET = regular(r"\s*(?:setenv|set -gx|set -Ux|PassEnvironment) (?P<name>[A-Za-z_]\w*)\s+(?P<value>.+)")
+_PYTHON = regular(
     r"(?:environ\[|environ\.setdefault\(|putenv\()\s*[\"'](?P<name>\w+)[\"']\s*[\],]\s*=?\s*(?P<value>\S.*)"
 )
-_UNIT = re.compile(r"\s*(?:Environment|DefaultEnvironment)=")
+_UNIT = regular(r"\s*(?:Environment|DefaultEnvironment)=")
 _STARTING = frozenset({"docker", "podman", "nerdctl", "srun", "sbatch", "apptainer", "singularity"})
 _COPYING = frozenset({"cat", "tee", "sponge", "dd", "install"})
 _PRINTING = frozenset({"echo", "printf"})

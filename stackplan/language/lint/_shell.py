@@ -9,7 +9,6 @@ variables hold is read in their place where it is plain text. Text that is no sh
 an exception. docs/decisions says why no library does it.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import dropwhile
@@ -19,15 +18,16 @@ from stackplan.language.lint._tree import Block, Chain, Command, Group, Part, Pi
 from stackplan.language.lint._words import DEEPEST, ORDINARY, Words
 from stackplan.language.lint._wrappers import unwrapped
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 __all__ = ["Command", "command_of", "commands", "read", "read_arguments", "unwrapped"]
 
-_FUNCTION = re.compile(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
-_GIVEN = re.compile(r"\$\{?[@*]")
-_TAKEN = re.compile(r"\$\([^()$]*\)")
+_FUNCTION = regular(r"[^\s\\'\"`$<>;|&(){}=]+[ \t]*\([ \t]*\)")
+_GIVEN = regular(r"\$\{?[@*]")
+_TAKEN = regular(r"\$\([^()$]*\)")
 """What stands in a word without `$@`: `echo "$(date) $*"` says what it is given."""
-_SEPARATOR = re.compile(r"[;&|\n(]")
-_OWN_VERB = re.compile(r"\b(?:echo|printf|logger|wall|install|uninstall|sync|add)\b")
+_SEPARATOR = regular(r"[;&|\n(]")
+_OWN_VERB = regular(r"\b(?:echo|printf|logger|wall|install|uninstall|sync|add)\b")
 """What stands before `$@` where a function says what it is given, or installs it, and does not run it."""
 _MOST_GROUPS = 12
 _ENDS = frozenset({"fi", "done", "esac", "}"})

@@ -12,12 +12,13 @@ from stackplan.language.lint._subject import Statement
 from stackplan.language.lint._wanted import build_of
 from stackplan.model.arguments import Value
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 NO_CUDA = "no CUDA"
 """What builds for ROCm, Intel's GPUs and the processor are alike: `torch: {cuda: none}` holds of each of them."""
-_RELEASE = re.compile(r"(?P<major>\d{2})(?:\.(?P<minor>\d))?(?:\.\d+)?")
-_LABEL = re.compile(r"\+(cu\d{2,3}|cpu)\b")
-_ASKS_TORCH = re.compile(r"torch\.version\.cuda|torch\.__version__")
+_RELEASE = regular(r"(?P<major>\d{2})(?:\.(?P<minor>\d))?(?:\.\d+)?")
+_LABEL = regular(r"\+(cu\d{2,3}|cpu)\b")
+_ASKS_TORCH = regular(r"torch\.version\.cuda|torch\.__version__")
 
 
 @dataclass(frozen=True, slots=True)

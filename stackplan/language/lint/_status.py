@@ -1,6 +1,5 @@
 """What an exit status means of a command: work that failed, an answer, or nothing that matters."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import simulates
@@ -8,6 +7,7 @@ from stackplan.language.lint._cleaning import cleans
 from stackplan.language.lint._looking import looks_by_verb
 from stackplan.language.lint._notices import notifies
 from stackplan.language.lint._tree import Block, Command, Group, Pipeline, surface, surface_of, within
+from stackplan.model.regular import regular
 
 _SAYING = frozenset({"echo", "printf", "logger", "wall", "date", "sleep", "true", ":", "cat", "tput"})
 _ANSWERING = frozenset(
@@ -38,9 +38,9 @@ _SHOWING_VERBS = {
     "kubectl": frozenset({"logs", "describe", "get"}),
 }
 """What is looked at when something failed, with a status that says nothing of it: `A || tail -n 50 LOG`."""
-_DPKG = re.compile(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
-_CURL = re.compile(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
-_LAST_STATUS = re.compile(r"\$\{?\?|\$\{PIPESTATUS\b")
+_DPKG = regular(r"-[a-zA-Z]*[sSlLqV]|--(?:status|list|search|audit|verify|compare-versions|print-architecture)")
+_CURL = regular(r"-[a-zA-Z]*[oOTdF].*|--(?:output|remote-name|upload-file|data|json|form).*")
+_LAST_STATUS = regular(r"\$\{?\?|\$\{PIPESTATUS\b")
 _NVIDIA_SMI = ("-q", "-L", "-i", "-d", "-l", "--query", "--format", "--id", "--list")
 
 

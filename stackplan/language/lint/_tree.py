@@ -12,9 +12,10 @@ from dataclasses import field
 
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-_NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)")
-_NAMES = re.compile(r"\b[A-Za-z_]\w*")
+_NAMED = regular(r"\$\{?[#!]?([A-Za-z_]\w*)")
+_NAMES = regular(r"\b[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,22 @@ from enum import Enum
 
 from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-_SET = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<member>\[[^]]*\])?(?P<sign>\+?=)(?P<value>.*)", re.DOTALL)
-_PLAIN = re.compile(r"[^$`]*")
-_EXPANSION = re.compile(r"\$(?:\w+|[@*#?!$-]|\{[^}]*\}|\([^)]*\)+)|`[^`]*`")
-_COUNTED = re.compile(r"\(\(\s*(?:\+\+\s*)?(?P<name>[A-Za-z_]\w*)\s*(?:\+\+|\+=\s*[1-9]\d*)?\s*\)\)")
-_ADDED = re.compile(r"\$\(\(\s*\$?(?P<name>[A-Za-z_]\w*)\s*\+\s*[1-9]\d*\s*\)\)")
-_CHANGED = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%|&^]?=(?!=))|(?:\+\+|--)\s*(?P<before>[A-Za-z_]\w*)")
-_LOOKED_AT = re.compile(
+_SET = regular(r"(?P<name>[A-Za-z_]\w*)(?P<member>\[[^]]*\])?(?P<sign>\+?=)(?P<value>.*)", re.DOTALL)
+_PLAIN = regular(r"[^$`]*")
+_EXPANSION = regular(r"\$(?:\w+|[@*#?!$-]|\{[^}]*\}|\([^)]*\)+)|`[^`]*`")
+_COUNTED = regular(r"\(\(\s*(?:\+\+\s*)?(?P<name>[A-Za-z_]\w*)\s*(?:\+\+|\+=\s*[1-9]\d*)?\s*\)\)")
+_ADDED = regular(r"\$\(\(\s*\$?(?P<name>[A-Za-z_]\w*)\s*\+\s*[1-9]\d*\s*\)\)")
+_CHANGED = regular(r"(?P<name>[A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%|&^]?=(?!=))|(?:\+\+|--)\s*(?P<before>[A-Za-z_]\w*)")
+_LOOKED_AT = regular(
     r"\$?(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*|\?)(?::?-0?)?\}|(?P<last>\?)|"
     r"\{(?P<counted>#)?(?P<array>[A-Za-z_]\w*)\[[@*]\]\})"
 )
-_DEFAULT = re.compile(r"\$\{\w+:?-(?P<default>0?)\}")
-_ARITHMETIC = re.compile(r"\(\(\s*(?P<left>\S+?)\s*(?:(?P<sign>==|!=|<=|>=|<|>)\s*(?P<right>\d+)\s*)?\)\)")
-_TURNED = re.compile(r"\(\(\s*!\s*[\w$]")
-_COMPARED = re.compile(r"[\w./:-]*")
+_DEFAULT = regular(r"\$\{\w+:?-(?P<default>0?)\}")
+_ARITHMETIC = regular(r"\(\(\s*(?P<left>\S+?)\s*(?:(?P<sign>==|!=|<=|>=|<|>)\s*(?P<right>\d+)\s*)?\)\)")
+_TURNED = regular(r"\(\(\s*!\s*[\w$]")
+_COMPARED = regular(r"[\w./:-]*")
 _TESTS = frozenset({"[", "[[", "test"})
 _SIGNS = {"-eq": "==", "-ne": "!=", "-gt": ">", "-ge": ">=", "-lt": "<", "-le": "<=", "=": "=", "==": "=", "!=": "<>"}
 _DECLARING = frozenset({"local", "declare", "typeset", "export", "readonly"})

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._tree import Block, Command, Group, blocks, inside, own_pipelines
+from stackplan.model.regular import regular
 
 _ROUNDS = frozenset({"for", "while", "until"})
-_SEVERAL = re.compile(r"\$\{\w+\[[@*]\]\}|\$\(\s*jobs\b|`\s*jobs\b")
-_GATHERED = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\+=[^(]*|=.*\s)\$!", re.DOTALL)
-_VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?")
+_SEVERAL = regular(r"\$\{\w+\[[@*]\]\}|\$\(\s*jobs\b|`\s*jobs\b")
+_GATHERED = regular(r"(?P<name>[A-Za-z_]\w*)(?:\+=[^(]*|=.*\s)\$!", re.DOTALL)
+_VARIABLE = regular(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?")
 
 
 def tells_of_all(script: Block, waits: list[Command]) -> bool:

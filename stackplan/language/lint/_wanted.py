@@ -11,6 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.pep440 import InvalidVersion, SpecifierSet, Version
+from stackplan.model.regular import regular
 
 TORCH_FAMILY = frozenset({"torch", "torchvision", "torchaudio"})
 LABELLED = TORCH_FAMILY | {
@@ -20,10 +21,10 @@ LABELLED = TORCH_FAMILY | {
 COMPILED = LABELLED - TORCH_FAMILY | {"flashinfer-python", "sglang", "bitsandbytes", "deep-gemm", "apex"}
 """Distributions with code that was compiled for one torch or one CUDA release."""
 
-_TAG = re.compile(r"/(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?=/|$)")
-_LABEL = re.compile(r"^(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)")
+_TAG = regular(r"/(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?=/|$)")
+_LABEL = regular(r"^(cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)")
 _WHEEL_PARTS = 5
-_PLAIN = re.compile(
+_PLAIN = regular(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
     r"(?:==(?P<pin>[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?:\+[A-Za-z0-9]{1,99}(?:\.[A-Za-z0-9]{1,99}){0,9})?))?"
 )

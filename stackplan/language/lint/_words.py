@@ -1,6 +1,5 @@
 """The words of a shell text: quotes taken off, and what variables hold put in their place where it is plain text."""
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import field
 
@@ -8,19 +7,20 @@ from stackplan.language.lint._scanner import Scanner
 from stackplan.language.lint._tree import Block, Command
 from stackplan.language.lint._wrappers import ASSIGNMENT
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 DEEPEST = 5
 """How far substitutions are gone into."""
 
-ORDINARY = re.compile(r"[^\s\\'\"`$<>;|&(){}]+")
-_BARE = re.compile(rf"{ORDINARY.pattern}(?=[ \t\n;|&]|$)")
+ORDINARY = regular(r"[^\s\\'\"`$<>;|&(){}]+")
+_BARE = regular(rf"{ORDINARY.pattern}(?=[ \t\n;|&]|$)")
 """A word in which nothing has to be looked at, as most are."""
-_LINE = re.compile(r"(?:(?!#)[^\s\\'\"`$<>;|&(){}]++[ \t]*+)++(?=[\n;]|\Z)")
+_LINE = regular(r"(?:(?!#)[^\s\\'\"`$<>;|&(){}]++[ \t]*+)++(?=[\n;]|\Z)")
 """Nothing but such words up to the end of the line, or to a `;`."""
-_QUOTED = re.compile(r"[^\"\\`$<>{]+")
-_VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
-_ARRAY = re.compile(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
-_LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>(?:[^$`*?]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})*)")
+_QUOTED = regular(r"[^\"\\`$<>{]+")
+_VARIABLE = regular(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^${}]*))?\})")
+_ARRAY = regular(r"\"?\$\{(?P<name>[A-Za-z_]\w*)\[[@*]\]\}\"?(?=[\s;|&()<>]|$)")
+_LITERAL = regular(r"(?P<name>[A-Za-z_]\w*)=(?P<value>(?:[^$`*?]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})*)")
 """A value that is plain text, other variables in it as they are: `$HOME/ml-env/bin/pip` is a pip, wherever it is."""
 _ESCAPED = '$`"\\'
 _LONGEST_VALUE = 4096

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from stackplan.language.lint._tree import Command
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+ASSIGNMENT = regular(r"[A-Za-z_]\w*\+?=")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """apt in a script: it waits for answers, for locks, and does nothing in silence."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import verb
@@ -9,6 +8,7 @@ from stackplan.language.lint._kept import file_name, kept_at
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
+from stackplan.model.regular import regular
 
 _STATE = {
     "dpkg": "state it: `apt_package: {name: …, version: …}`, or serve the file from a repository for `apt_packages`",
@@ -19,7 +19,7 @@ _FILES = {"dpkg": ("i", "--install", "--unpack"), "rpm": ("iUF", "--install", "-
 """Programs that put a package in out of a file, with the letters and options that tell them to."""
 _LOCAL_PROGRAMS = frozenset({"gdebi", "alien", "dnf", "yum"})
 _LOCAL = frozenset({"install FILE", "localinstall FILE"})
-_OF_REPOSITORY = re.compile(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
+_OF_REPOSITORY = regular(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
 """Packages that only tell where others come from."""
 _SPARING = ("--dry-run", "--no-act", "--simulate", "--test", "--root", "--instdir", "-q", "--query", "-V", "--help")
 _PRINTING = "--apt-line"

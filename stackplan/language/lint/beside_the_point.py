@@ -1,11 +1,11 @@
 """Postconditions about something else than what the step changes."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 _ANY = frozenset({"command", "python", "http", "port", "library", "kernel_launch", "file"})
 _ENVIRONMENT = frozenset(
@@ -45,7 +45,7 @@ _WRITING = {"file": ("file", "service", "command"), "symlink": ("file", "cuda_li
 """What is proposed where a file is written: a profile, sudoers, slurm.conf, each is told by a condition of its own."""
 _BEYOND_A_FILE = {"file": _ENVIRONMENT | {"apt_package", "disk", "os"}, "symlink": frozenset({"apt_package", "os"})}
 """What no file alters, wherever it lies; a link may lead to another environment or filesystem."""
-_IN_AN_ENVIRONMENT = re.compile(r"/(?:site|dist)-packages/|/lib/python\d|\.pth$|/pyvenv\.cfg$|\{\{")
+_IN_AN_ENVIRONMENT = regular(r"/(?:site|dist)-packages/|/lib/python\d|\.pth$|/pyvenv\.cfg$|\{\{")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

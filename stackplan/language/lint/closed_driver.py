@@ -9,13 +9,14 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Subject
+from stackplan.model.regular import regular
 
-_CLOSED = re.compile(r"(nvidia-(?:driver|dkms|kernel-source|headless|headless-no-dkms)-\d{3})(-server)?")
-_OF_NVIDIA = re.compile(r"cuda-drivers(?P<branch>-\d{3})?")
+_CLOSED = regular(r"(nvidia-(?:driver|dkms|kernel-source|headless|headless-no-dkms)-\d{3})(-server)?")
+_OF_NVIDIA = regular(r"cuda-drivers(?P<branch>-\d{3})?")
 """The meta-package of NVIDIA's own repository, whose kernel module is the closed one; `nvidia-open` has the other."""
-_STREAM = re.compile(r"@?nvidia-driver:(?!.*open)[\w.-]+|kmod-nvidia-latest-dkms")
-_RUNFILE = re.compile(r"NVIDIA-Linux-[^/]*\.run$")
-_CLOSED_TYPE = re.compile(r"(?:-m|--kernel-module-type)[= ](?:kernel|proprietary)(?![\w-])")
+_STREAM = regular(r"@?nvidia-driver:(?!.*open)[\w.-]+|kmod-nvidia-latest-dkms")
+_RUNFILE = regular(r"NVIDIA-Linux-[^/]*\.run$")
+_CLOSED_TYPE = regular(r"(?:-m|--kernel-module-type)[= ](?:kernel|proprietary)(?![\w-])")
 _RPM = frozenset({"dnf", "dnf5", "yum"})
 _OPEN_ONLY = 10
 

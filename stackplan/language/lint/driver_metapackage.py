@@ -1,6 +1,5 @@
 """The `cuda` meta-package where a toolkit is meant."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import asked_of_apt
@@ -9,8 +8,9 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
-_META = re.compile(r"cuda(?:-\d+){0,2}(?:-\*|\*)?|cuda-(?:runtime|demo-suite)-\d+-\d+")
+_META = regular(r"cuda(?:-\d+){0,2}(?:-\*|\*)?|cuda-(?:runtime|demo-suite)-\d+-\d+")
 _OTHERS = frozenset({"dnf", "yum", "microdnf", "tdnf", "zypper"})
 
 

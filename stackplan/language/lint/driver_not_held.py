@@ -1,14 +1,14 @@
 """A driver that the node's own nightly upgrade may replace."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._wanted import texts
+from stackplan.model.regular import regular
 
-_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|headless|fabricmanager)[\w.-]*|cuda-drivers[\w.-]*)")
+_DRIVER = regular(r"(?:nvidia-(?:driver|open|dkms|headless|fabricmanager)[\w.-]*|cuda-drivers[\w.-]*)")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

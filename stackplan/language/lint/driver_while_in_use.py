@@ -10,19 +10,20 @@ from stackplan.language.lint._simulation import spares_node
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._wanted import texts
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
-_DRIVER = re.compile(
+_DRIVER = regular(
     r"@?(?:nvidia-(?:driver|open|dkms|kernel|headless)|a?kmod-nvidia|dkms-nvidia|cuda-drivers|libnvidia-compute)"
 )
 _INSTALLERS = frozenset({"dnf", "dnf5", "yum", "microdnf", "tdnf", "zypper"})
 _VERBS = frozenset({"install", "in", "reinstall", "upgrade", "update", "up", "remove", "erase", "rm", "swap"})
 _APT_VERBS = frozenset({"install", "reinstall", "remove", "purge"})
-_RUNFILE = re.compile(r"(?:^|/)NVIDIA-Linux-[^/]*\.run$|(?:^|/)nvidia-(?:installer|uninstall)$")
+_RUNFILE = regular(r"(?:^|/)NVIDIA-Linux-[^/]*\.run$|(?:^|/)nvidia-(?:installer|uninstall)$")
 _HARMLESS = ("--extract-only", "-x", "--help", "-h", "-A", "--info", "-i", "--check", "--list", "--version", "-v")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _MODULES = frozenset({"nvidia", "nvidia_uvm"})
 """The modules that every job holds."""
-_EMPTYING = re.compile(
+_EMPTYING = regular(
     r"\b(?:fuser|lsof|compute-apps|kubectl (?:\S+ )*?drain|(?:scontrol|sinfo|squeue)\b)|pmon|/proc/driver/nvidia"
 )
 

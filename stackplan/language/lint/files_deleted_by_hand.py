@@ -1,6 +1,5 @@
 """Files of an installed package deleted behind the installer's back."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._handed import python_text
@@ -10,17 +9,18 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._tree import blocks, own_pipelines
+from stackplan.model.regular import regular
 
-_FOLDER = re.compile(
+_FOLDER = regular(
     r"(?:site|dist)-packages(?:/(?P<entry>[^\s'\"]*))?|getsitepackages|__file__|__path__|get_paths?\(|purelib|platlib"
 )
-_LEFT_OVER = re.compile(
+_LEFT_OVER = regular(
     r"~.*|.*__pycache__/?|.*\*?\.py[co]|(?!__editable__|distutils-precedence|nvidia|_virtualenv)[^*?/]+\.pth"
 )
 """What pip itself left behind, what Python makes anew, and a single .pth file, which people write by hand."""
-_WHOLE = re.compile(r"site-packages/?$")
+_WHOLE = regular(r"site-packages/?$")
 _REMOVING = frozenset({"rm", "unlink", "shred", "rmdir", "mv", "rename", "find"})
-_IN_PYTHON = re.compile(r"\b(?:rmtree|unlink|rmdir|remove|removedirs)\(")
+_IN_PYTHON = regular(r"\b(?:rmtree|unlink|rmdir|remove|removedirs)\(")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

@@ -1,15 +1,15 @@
 """The "CUDA Version" of nvidia-smi's header taken for the toolkit or the build."""
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._tree import Block, Command, Group, Part, Pipeline, inside, surface, surface_of
+from stackplan.model.regular import regular
 
-_HEADER = re.compile(r"CUDA|cuda|Driver Version|\b1[1-9]\.\d\b")
-_FIELDS = re.compile(r"CUDA Version|Driver Version|cuda_version")
+_HEADER = regular(r"CUDA|cuda|Driver Version|\b1[1-9]\.\d\b")
+_FIELDS = regular(r"CUDA Version|Driver Version|cuda_version")
 _READERS = frozenset(
     {"grep", "egrep", "fgrep", "rg", "awk", "gawk", "sed", "perl", "cut", "tr", "head", "xmllint", "xmlstarlet", "xq"}
 )

@@ -14,13 +14,14 @@ from stackplan.language.lint._unstopped import MASKING
 from stackplan.language.lint._waiting import gathered, hears_the_last, tells_of_all
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
+from stackplan.model.regular import regular
 
 _FEEDING = frozenset({"yes", "echo", "printf", "cat", "true", ":"})
 _OWN_LIFE = frozenset({"tail", "sleep", "watch", "ssh-agent"})
 _ENDING = frozenset({"kill", "pkill", "killall", "skill", "timeout"})
 _ONE_BY_ONE = "wait for each of them: `for pid in …; do wait $pid || failed=1; done`"
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg"})
-_LOOKED_AFTER = re.compile(r"\$!|%\d|\$\{!\}")
+_LOOKED_AFTER = regular(r"\$!|%\d|\$\{!\}")
 
 
 @dataclass

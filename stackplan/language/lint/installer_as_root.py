@@ -1,14 +1,14 @@
 """An installer of a virtual environment that runs as somebody else than its owner."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._installers import verb
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
+from stackplan.model.regular import regular
 
-_HOME = re.compile(r"/home/(?P<user>[^/{}$]+)/")
+_HOME = regular(r"/home/(?P<user>[^/{}$]+)/")
 _REMEDY = "write it as a step `python_packages`, with `user` if the environment is another user's"
 
 

@@ -1,13 +1,13 @@
 """A profile for interactive shells read in a script or condition."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
+from stackplan.model.regular import regular
 
-_PROFILE = re.compile(
+_PROFILE = regular(
     r"(?:^|/)\.(?:bashrc|zshrc|kshrc|bash_profile|bash_login|profile|zprofile)$|^/etc/(?:bash\.bashrc|bashrc|zsh/zshrc)$"
 )
 _SHELLS = frozenset({"bash", "sh", "zsh", "ksh", "dash"})

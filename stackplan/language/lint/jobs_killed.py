@@ -1,6 +1,5 @@
 """Processes killed by name, or whoever holds a GPU."""
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -9,10 +8,11 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command, commands
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Group, own_pipelines, surface, surface_of
+from stackplan.model.regular import regular
 
 _BY_NAME = frozenset({"pkill", "killall", "killall5", "skill"})
 _FINDING = frozenset({"pgrep", "pidof", "ps", "lsof", "fuser", "nvidia-smi", "ss", "netstat"})
-_OWN = re.compile(r"-P\b|--parent|--ppid|-F\b|--pidfile")
+_OWN = regular(r"-P\b|--parent|--ppid|-F\b|--pidfile")
 """Children of a known process, or whose number a file holds: nobody else's."""
 _SIGNAL_OPTIONS = frozenset({"-s", "-n", "--signal"})
 _ASKS = frozenset({"-0", "-l", "-L", "--list", "--help", "--version", "-V"})
@@ -20,7 +20,7 @@ _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "crictl"})
 _ENDING = frozenset({"kill", "stop", "rm", "restart"})
 _SESSIONS = frozenset({"kill-user", "terminate-user", "kill-session", "terminate-session"})
 # SP168 speaks of those who hold apt's locks.
-_OF_APT = re.compile(r"/var/(?:lib|cache)/(?:dpkg|apt)\b")
+_OF_APT = regular(r"/var/(?:lib|cache)/(?:dpkg|apt)\b")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

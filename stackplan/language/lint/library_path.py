@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
+from stackplan.model.regular import regular
 
 # Plugins of NCCL for a network (ofi-nccl, aws-ofi-nccl) hold no library that a wheel brings too.
-_CUDA = re.compile(r"cuda|nvidia|(?<!ofi-)nccl|cudnn", re.IGNORECASE)
+_CUDA = regular(r"cuda|nvidia|(?<!ofi-)nccl|cudnn", re.IGNORECASE)
 
 
 def check(subject: Subject) -> Iterator[Finding]:

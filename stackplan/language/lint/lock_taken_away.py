@@ -1,6 +1,5 @@
 """apt's or dpkg's lock files removed, or their holder killed."""
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
@@ -8,10 +7,11 @@ from stackplan.language.lint._removal import removed
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Command, Pipeline, blocks, own_pipelines, within
+from stackplan.model.regular import regular
 
-_LOCK = re.compile(r"/var/(?:lib|cache|\{[^}]*\})/?(?:dpkg|apt|\{[^}]*\}|\*).*(?:lock|\*)|/var/lib/dpkg/lock")
+_LOCK = regular(r"/var/(?:lib|cache|\{[^}]*\})/?(?:dpkg|apt|\{[^}]*\}|\*).*(?:lock|\*)|/var/lib/dpkg/lock")
 _LOCKS = ("lock", "lock-frontend")
-_HOLDERS = re.compile(r"(?<![\w-])(?:apt|\[a\]pt|apt-get|dpkg|unattended-upgr\w*)(?![\w-])")
+_HOLDERS = regular(r"(?<![\w-])(?:apt|\[a\]pt|apt-get|dpkg|unattended-upgr\w*)(?![\w-])")
 _MARKS = ("apt", "dpkg", "unattended", "/var/")
 _KILLING = frozenset({"pkill", "killall", "skill"})
 _ASKING = frozenset({"pgrep", "pidof", "lsof", "fuser", "ps", "grep"})

@@ -1,16 +1,16 @@
 """Whatever nvcc stands first on the PATH of the step's shell."""
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 
 from stackplan.language.lint._held import filled, held
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Statement, Subject
+from stackplan.model.regular import regular
 
 _WHY = "this asks the nvcc that is first on the PATH of this shell, which need not be the one just installed"
 _REMEDY = "state `nvcc: {prefix: /usr/local/cuda-X.Y, release: X.Y}`"
-_LOOKED_UP = re.compile(r"(?:\$\(|`)\s*(?:command -v|type -[pP]|which)\s+nvcc\b[^)`]*[)`]")
+_LOOKED_UP = regular(r"(?:\$\(|`)\s*(?:command -v|type -[pP]|which)\s+nvcc\b[^)`]*[)`]")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

@@ -9,10 +9,11 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Block, Pipeline, flat, pipelines, surface
+from stackplan.model.regular import regular
 
-_INTERPRETERS = re.compile(r"python[\d.]*|pypy[\d.]*|perl|ruby|node|php")
-_EXECUTED = re.compile(r"\b(?:exec|eval)\(.*(?:urlopen|requests\.get|httpx\.get)|os\.system\(.*urlopen", re.DOTALL)
-_ASSIGNED = re.compile(r"(\w+)=[\"']?[$`]")
+_INTERPRETERS = regular(r"python[\d.]*|pypy[\d.]*|perl|ruby|node|php")
+_EXECUTED = regular(r"\b(?:exec|eval)\(.*(?:urlopen|requests\.get|httpx\.get)|os\.system\(.*urlopen", re.DOTALL)
+_ASSIGNED = regular(r"(\w+)=[\"']?[$`]")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

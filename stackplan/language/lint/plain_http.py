@@ -12,18 +12,19 @@ from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._tree import Command
 from stackplan.language.lint._wanted import is_plain_http, texts
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
 _REMEDY = "write https://"
 _FETCHERS = frozenset({"curl", "wget", "pip", "pip3", "uv", "git", "aria2c"})
-_ADDRESS = re.compile(r"http://[^\s'\"]+")
-_TO_A_PROXY = re.compile(r"(?:--|[\w.]*[._])(?:pre)?proxy", re.IGNORECASE)
+_ADDRESS = regular(r"http://[^\s'\"]+")
+_TO_A_PROXY = regular(r"(?:--|[\w.]*[._])(?:pre)?proxy", re.IGNORECASE)
 """Options, variables and settings that name a proxy: to a proxy http is spoken, whatever goes through it."""
-_BESIDE = re.compile(r"-[a-zA-Z]*[xHAe]|--(?:header|user-agent|referer)")
+_BESIDE = regular(r"-[a-zA-Z]*[xHAe]|--(?:header|user-agent|referer)")
 """Options of curl whose value is not what it asks for."""
 
-_UNSIGNED = re.compile(r"(?m)^[^#\n]*?\bdeb(?:-src)?\s+\[[^\]\n]*\btrusted=yes\b[^\]\n]*\]\s+(?P<url>http://[^\s'\"]+)")
-_UNSIGNED_FIELD = re.compile(r"(?mi)^\s*Trusted:\s*yes\s*$")
-_FIELD = re.compile(r"(?mi)^\s*URIs:\s*(?P<url>http://[^\s'\"]+)")
+_UNSIGNED = regular(r"(?m)^[^#\n]*?\bdeb(?:-src)?\s+\[[^\]\n]*\btrusted=yes\b[^\]\n]*\]\s+(?P<url>http://[^\s'\"]+)")
+_UNSIGNED_FIELD = regular(r"(?mi)^\s*Trusted:\s*yes\s*$")
+_FIELD = regular(r"(?mi)^\s*URIs:\s*(?P<url>http://[^\s'\"]+)")
 """Sources of apt whose signature is not asked for; apt checks the others, whatever they come over."""
 
 

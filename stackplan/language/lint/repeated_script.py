@@ -1,6 +1,5 @@
 """A script with `retries` that does something else when it is run a second time."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
@@ -8,8 +7,9 @@ from stackplan.language.lint._settings import DECLARING
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._tree import Block, Group, flat, pipelines
+from stackplan.model.regular import regular
 
-_SET = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<fresh>[\"']?(?:\$\(|`)\s*mktemp\b|\S*\$\$)?")
+_SET = regular(r"(?P<name>[A-Za-z_]\w*)=(?P<fresh>[\"']?(?:\$\(|`)\s*mktemp\b|\S*\$\$)?")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

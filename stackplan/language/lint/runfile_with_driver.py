@@ -1,13 +1,13 @@
 """A CUDA runfile that is not told to install the toolkit alone."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
+from stackplan.model.regular import regular
 
-_RUNFILE = re.compile(r"(?:^|/)cuda(?:[_*-][^/\s]*)?\.run$|(?:^|/)cuda-installer$")
+_RUNFILE = regular(r"(?:^|/)cuda(?:[_*-][^/\s]*)?\.run$|(?:^|/)cuda-installer$")
 _HARMLESS = frozenset({"extract", "help", "check", "info", "list", "noexec", "uninstall", "version", "tar"})
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 

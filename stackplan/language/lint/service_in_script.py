@@ -1,11 +1,11 @@
 """systemctl in a script: it ends with 0 before the service is up."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Statement, Subject
+from stackplan.model.regular import regular
 
 _VERBS = frozenset({
     "start", "stop", "restart", "reload", "try-restart", "condrestart", "reload-or-restart", "reload-or-try-restart",
@@ -13,7 +13,7 @@ _VERBS = frozenset({
 })  # fmt: skip
 # These write links alone, unless `--now` starts or stops the unit as well.
 _WITH_NOW = frozenset({"enable", "disable", "reenable", "mask"})
-_MILD = re.compile(r"(?:^|=|\s|-s)(?:SIG)?(?:HUP|USR1|USR2|WINCH|CONT)$")
+_MILD = regular(r"(?:^|=|\s|-s)(?:SIG)?(?:HUP|USR1|USR2|WINCH|CONT)$")
 _TAKING = frozenset({
     "-H", "-M", "-t", "-p", "-P", "-s", "-n", "-o", "--host", "--machine", "--type", "--property", "--signal",
     "--state", "--root", "--job-mode",

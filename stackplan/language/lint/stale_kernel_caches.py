@@ -1,15 +1,13 @@
 """torch or CUDA replaced, and the kernels compiled by the old one left in the caches."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._environment import environment_of, last_looks, torch_steps
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
+from stackplan.model.regular import regular
 
-_CACHES = re.compile(
-    r"\.triton|torch_extensions|torchinductor|\.cache/(?:flashinfer|vllm|torch)|TRITON_CACHE|FLASHINFER_"
-)
+_CACHES = regular(r"\.triton|torch_extensions|torchinductor|\.cache/(?:flashinfer|vllm|torch)|TRITON_CACHE|FLASHINFER_")
 
 
 def check(subject: Subject) -> Iterator[Finding]:

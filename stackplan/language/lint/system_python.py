@@ -1,6 +1,5 @@
 """Packages put into the system's Python."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._installers import verb
@@ -9,11 +8,12 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._tree import pipelines
+from stackplan.model.regular import regular
 
 _OPTIONS = ("--break-system-packages", "--system")
 _VARIABLES = ("PIP_BREAK_SYSTEM_PACKAGES", "UV_SYSTEM_PYTHON", "UV_BREAK_SYSTEM_PACKAGES")
-_SYSTEM_PYTHON = re.compile(r"/usr/bin/(?:python|pip)[\d.]*")
-_SYSTEM_FOLDER = re.compile(r"/usr(?:/lib/python[\d.]*(?:/.*)?|/local)?/?")
+_SYSTEM_PYTHON = regular(r"/usr/bin/(?:python|pip)[\d.]*")
+_SYSTEM_FOLDER = regular(r"/usr(?:/lib/python[\d.]*(?:/.*)?|/local)?/?")
 _NAMING = ("-p", "--python", "-t", "--target", "--prefix")
 _REMEDY = "install into an environment: `python_packages: {venv: …, create: {}}`"
 

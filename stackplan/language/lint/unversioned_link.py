@@ -1,13 +1,13 @@
 """/usr/local/cuda in a playbook that installs a toolkit beside it."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Subject
+from stackplan.model.regular import regular
 
-_LINK = re.compile(r"/usr/local/cuda(?![-\w.])")
-_VERSIONED = re.compile(r"/usr/local/cuda-\d")
+_LINK = regular(r"/usr/local/cuda(?![-\w.])")
+_VERSIONED = regular(r"/usr/local/cuda-\d")
 _WHY = "/usr/local/cuda leads to whichever toolkit was installed last, which need not be that of this playbook"
 
 

@@ -7,10 +7,11 @@ from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._stated import stated_builds
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.language.lint._wanted import LABELLED, cuda_of
+from stackplan.model.regular import regular
 
-_BACK = re.compile(r"\b(?:roll[-_ ]?back|downgrade|revert|go(?:ing)?[-_ ]back)", re.IGNORECASE)
-_BACK_TO = re.compile(r"\bback to (?:cu|CUDA[ -]?)(?P<major>\d{2})\.?(?P<minor>\d)\b", re.IGNORECASE)
-_DOWN_FIRST = re.compile(rf"\W*{_BACK.pattern}", re.IGNORECASE)
+_BACK = regular(r"\b(?:roll[-_ ]?back|downgrade|revert|go(?:ing)?[-_ ]back)", re.IGNORECASE)
+_BACK_TO = regular(r"\bback to (?:cu|CUDA[ -]?)(?P<major>\d{2})\.?(?P<minor>\d)\b", re.IGNORECASE)
+_DOWN_FIRST = regular(rf"\W*{_BACK.pattern}", re.IGNORECASE)
 """A reason may speak of what is to be avoided; one that begins so says what the step does."""
 
 

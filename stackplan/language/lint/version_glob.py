@@ -1,21 +1,21 @@
 """A glob that reaches into another driver release."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._apt import asked_of_apt
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.model.location import Location
+from stackplan.model.regular import regular
 
-_LOOSE = re.compile(
+_LOOSE = regular(
     r"(?P<name>(?:lib)?nvidia[\w.+-]*|cuda[\w.+-]*|libnccl[\w.+-]*|libcudnn[\w.+-]*)(?::\w+)?=(?P<part>[\d.]*)\*"
 )
 
 
-_COMPANION = re.compile(r"nvidia-fabricmanager(?:-\d+)?|libnvidia-nscq-\d+|nvidia-imex(?:-\d+)?|libnvidia-nvsdm-\d+")
-_DRIVER = re.compile(r"(?:nvidia-(?:driver|open|dkms|headless)|cuda-drivers)[\w.-]*")
-_OF_BRANCH = re.compile(r"nvidia-(?:driver|open|headless)-\d{3}[\w-]*")
+_COMPANION = regular(r"nvidia-fabricmanager(?:-\d+)?|libnvidia-nscq-\d+|nvidia-imex(?:-\d+)?|libnvidia-nvsdm-\d+")
+_DRIVER = regular(r"(?:nvidia-(?:driver|open|dkms|headless)|cuda-drivers)[\w.-]*")
+_OF_BRANCH = regular(r"nvidia-(?:driver|open|headless)-\d{3}[\w-]*")
 """Drivers whose name says the branch; of the others another rule speaks."""
 
 

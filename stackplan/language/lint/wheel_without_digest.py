@@ -1,14 +1,14 @@
 """A wheel by its address without its digest, or a repository without its commit."""
 
-import re
 from collections.abc import Iterator
 
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Subject
 from stackplan.language.lint._wanted import texts
+from stackplan.model.regular import regular
 
-_REPOSITORY = re.compile(r"git\+[a-z+]+://[^/]*/(?P<path>[^#?]*)")
-_FIXED = re.compile(r"[0-9a-f]{7,64}|.*\d+\.\d+.*")
+_REPOSITORY = regular(r"git\+[a-z+]+://[^/]*/(?P<path>[^#?]*)")
+_FIXED = regular(r"[0-9a-f]{7,64}|.*\d+\.\d+.*")
 """A commit, or the tag of a release, which by custom stays where it is."""
 
 

@@ -1,14 +1,14 @@
 """A condition that rests on what an installer says of itself."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from stackplan.language.lint._installers import asked
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
+from stackplan.model.regular import regular
 
-_WORDS = re.compile(
+_WORDS = regular(
     r"Audited|Checked \d|Successfully installed|already satisfied|Would make no changes|Installed \d+ package|"
     r"already the newest|No broken requirements|All installed packages are compatible"
 )
