@@ -143,7 +143,8 @@ def _diagnosis(finding: Finding, rule: Rule, subject: Subject, hide: Callable[[s
         remedy=finding.remedy if own else hide(finding.remedy),
     )
     (told,) = source.annotate([bare], subject.sources)
-    return told if told.source is None else replace(told, source=masked(hide(told.source)))
+    line = None if told.source is None else masked(hide(told.source))
+    return told if line == told.source else replace(told, source=line)
 
 
 def _sorted(found: Iterable[Diagnosis]) -> Iterator[Diagnosis]:

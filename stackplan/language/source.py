@@ -8,7 +8,7 @@ from stackplan.model import secret
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.location import Location
 from stackplan.model.regular import regular
-from stackplan.model.secret import Redactor, masked, passwords
+from stackplan.model.secret import Redactor, masked, may_let_in, passwords
 
 Sources = Mapping[str, tuple[str, ...]]
 """By path as it stands in locations: the file's lines."""
@@ -43,6 +43,8 @@ def invalid(diagnoses: Iterable[Diagnosis], sources: Sources) -> Invalid:
 def without_passwords(diagnosis: Diagnosis) -> Diagnosis:
     """Return the diagnosis with the passwords of addresses in it, or in its line, made unreadable in all its texts."""
     texts = [diagnosis.source or "", *_texts(diagnosis)]
+    if not any(may_let_in(it) for it in texts):
+        return diagnosis
     found = frozenset(it for text in texts for it in passwords(text) if len(it) >= _SHORTEST)
     redactor = Redactor(found)
     return hidden(diagnosis, lambda text: redactor.text(secret.without_passwords(text)))

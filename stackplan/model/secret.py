@@ -120,12 +120,19 @@ def _cores(text: str) -> Iterable[str]:
                 yield encode(inner).decode("ascii")
 
 
+def may_let_in(text: str) -> bool:
+    """Return whether `passwords` may find something in a text: a quick look for what all of it has."""
+    return ("://" in text and "@" in text) or ("=" in text and ("?" in text or "&" in text))
+
+
 def passwords(text: str) -> frozenset[str]:
     """Return the passwords in the addresses that `text` holds, as written and decoded.
 
     A user without a password counts as one where it is long enough to be a token, and so does the value of a parameter
     such as `?token=`.
     """
+    if not may_let_in(text):
+        return frozenset()
     found = [match["password"] or _token(match) for match in _CREDENTIALS.finditer(text)]
     found += [match["value"] for match in _PARAMETERS.finditer(text)]
     return frozenset(form for it in found if it for form in (it, urllib.parse.unquote(it)))
@@ -143,12 +150,17 @@ def _lets_in(match: re.Match[str]) -> bool:
 
 def without_passwords(text: str) -> str:
     """Return `text` with `***` in the place of who and what its addresses let in."""
+    if not may_let_in(text):
+        return text
     text = _CREDENTIALS.sub(lambda match: MASK if _lets_in(match) else match[0], text)
     return _PARAMETERS.sub(lambda match: match["name"] + MASK, text)
 
 
 def masked(line: str) -> str:
     """Return `line` as `without_passwords`, but with each character in its place, for a caret."""
+
+    if not may_let_in(line):
+        return line
 
     def stars(match: re.Match[str]) -> str:
         return "*" * len(match[0]) if _lets_in(match) else match[0]

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from stackplan.language.secret_name import NAME, in_clear, is_secret_name
 from stackplan.model.regular import regular
@@ -92,6 +93,7 @@ def kind(match: re.Match[str]) -> str:
     return next(_NAMES[int(name[1:])] for name, text in match.groupdict().items() if text is not None)
 
 
+@lru_cache(maxsize=1024)
 def masked(line: str) -> str:
     """Return a line with whatever may be a secret replaced by as many `*`, so that a caret still points rightly."""
     line = TOKEN.sub(lambda match: "*" * len(match[0]), line)
