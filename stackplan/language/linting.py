@@ -82,7 +82,8 @@ class Examination:
         """Return what was found in the whole and in every part, less what comments answer."""
         subject = self._subject
         each = [*(of_parts[number] for number in range(self.parts)), of_whole]
-        pairs = [(it, rule) for rule in self._rules for found in each for it in found.get(rule.code, ())]
+        by_rule = ((rule, [it for found in each for it in found.get(rule.code, ())]) for rule in self._rules)
+        pairs = [(it, rule) for rule, found in by_rule for it in rule.joined(found)]
         hide = hiding({secret for it, _ in pairs for secret in it.secrets})
         ignores = _ignores.Ignores(subject)
         left: list[Found] = []

@@ -27,7 +27,7 @@ def asked_of_apt(step: Looked) -> Iterator[tuple[str, Location]]:
         yield from ((text, at) for at, text in texts(step.arguments, "install"))
     elif step.kind == "cuda_toolkit":
         yield from ((text, at) for at, text in texts(step.arguments, "packages"))
-    for command in step.commands:
+    for command in step.commands if step.mentions("install") else ():
         if verb(command) == "install":
             at = step.command_at(command)
             yield from ((word, at) for word in list(command.operands(_VALUES))[1:])

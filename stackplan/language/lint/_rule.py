@@ -24,18 +24,23 @@ class Finding:
 
 
 Check: TypeAlias = Callable[[Subject], Iterable[Finding]]
+Joined: TypeAlias = Callable[[Iterable[Finding]], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """`check` of one that is `by_step` finds in several steps together what it finds in each of them alone."""
+    """`check` of one that is `by_step` finds in several steps together what it finds in each of them alone.
+
+    `joined` puts together what it has found everywhere: usually all of it is told.
+    """
 
     code: str
     severity: Severity
     summary: str
     text: str
     check: Check
-    by_step: bool
+    by_step: bool = False
+    joined: Joined = tuple
 
 
 def error(code: str, summary: str, text: str, check: Check, *, by_step: bool = False) -> Rule:

@@ -87,7 +87,9 @@ class Looked:
         variables = {name: (value, at) for name, value, at in self.environment}
         if self.installs:
             return (_installation.of_step(self.arguments, variables, self._files),)
-        return () if self.script is None else tuple(_installation.of_script(self.script, variables, self._files))
+        if self.script is None or not self.mentions("install"):
+            return ()
+        return tuple(_installation.of_script(self.script, variables, self._files))
 
     @property
     def own(self) -> Installation:
@@ -150,6 +152,10 @@ class Looked:
         words = tuple(str(it) for it in argv) if isinstance(argv, tuple) else ()
         return Script.of(words, self.arguments.place("argv"), self._sources) if words else None
 
+    def mentions(self, *marks: str) -> bool:
+        """Return whether its script has one of some texts in it, so that it is worth being taken apart."""
+        return self.script is not None and self.script.mentions(*marks)
+
     @property
     def commands(self) -> tuple[Command, ...]:
         return () if self.script is None else self.script.commands
@@ -197,7 +203,7 @@ class Looked:
 class Subject:
     """One playbook: `playbook` rendered as far as it goes, `written` with its templates; `codes` are of all rules.
 
-    A part of it has some of its steps, and the first part the playbook's own preconditions.
+    A part of it has some of its steps. The one that `leads` has what belongs to no step as well.
     """
 
     def __init__(
@@ -206,13 +212,14 @@ class Subject:
         rendered: Playbook,
         codes: frozenset[str],
         steps: tuple[Looked, ...],
-        preconditions: tuple[Condition, ...],
+        *,
+        leads: bool = True,
     ) -> None:
         self.playbook = rendered
         self.written = written
         self.codes = codes
         self.steps = steps
-        self._preconditions = preconditions
+        self.leads = leads
 
     @classmethod
     def of(cls, written: Playbook, rendered: Playbook, codes: frozenset[str]) -> "Subject":
@@ -224,12 +231,11 @@ class Subject:
             path = it.arguments.values.get("path") if it.kind == "file" else None
             if isinstance(path, str) and it.content is not None:
                 files[path] = it.content
-        return cls(written, rendered, codes, steps, rendered.preconditions)
+        return cls(written, rendered, codes, steps)
 
     def part(self, start: int, stop: int) -> "Subject":
         """Return the part of the steps from `start` on, counted from 0, up to the one before `stop`."""
-        preconditions = self._preconditions if start == 0 else ()
-        return Subject(self.written, self.playbook, self.codes, self.steps[start:stop], preconditions)
+        return Subject(self.written, self.playbook, self.codes, self.steps[start:stop], leads=start == 0)
 
     @property
     def sources(self) -> Sources:
@@ -237,7 +243,7 @@ class Subject:
 
     @cached_property
     def preconditions(self) -> tuple[Statement, ...]:
-        return statements(self._preconditions)
+        return statements(self.playbook.preconditions) if self.leads else ()
 
     @cached_property
     def conditions(self) -> tuple[tuple[Statement, Looked | None, bool], ...]:

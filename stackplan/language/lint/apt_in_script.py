@@ -7,6 +7,7 @@ from stackplan.language.lint._fetching import FETCHERS, urlsplit_path
 from stackplan.language.lint._kept import file_name, kept_at
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
+from stackplan.language.lint._simulation import APT
 from stackplan.language.lint._subject import Looked, Subject
 from stackplan.model.regular import regular
 
@@ -18,6 +19,7 @@ _CHANGING = frozenset({"install", "remove", "purge"})
 _FILES = {"dpkg": ("i", "--install", "--unpack"), "rpm": ("iUF", "--install", "--upgrade", "--freshen")}
 """Programs that put a package in out of a file, with the letters and options that tell them to."""
 _LOCAL_PROGRAMS = frozenset({"gdebi", "alien", "dnf", "yum"})
+_PROGRAMS = (*APT, *_FILES, *_LOCAL_PROGRAMS)
 _LOCAL = frozenset({"install FILE", "localinstall FILE"})
 _OF_REPOSITORY = regular(r"keyring|[-_]repo[-_.]|-release[-_.]|gpg-pubkey")
 """Packages that only tell where others come from."""
@@ -30,7 +32,7 @@ _BY_DPKG = frozenset({"-r", "--remove", "-P", "--purge", "--set-selections"})
 def check(subject: Subject) -> Iterator[Finding]:
     for step in subject.running:
         keyrings: frozenset[str] | None = None
-        for it in step.commands:
+        for it in step.commands if step.mentions(*_PROGRAMS) else ():
             done = verb(it) or _of_dpkg(it) or _with_dependencies(it)
             if done in _CHANGING or done in _LOCAL or done in _BY_DPKG:
                 summary = f"`{it.program} {done}` in a script may wait for an answer or a lock, and predicts nothing"

@@ -35,7 +35,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 summary = f"`{package}` brings the closed kernel module, which drives no Blackwell GPU"
                 remedy = f"write `nvidia-open{match['branch'] or ''}{equals}{version}`"
                 yield Finding(summary, at, remedy, step.id)
-        for it in step.commands:
+        for it in step.commands if step.mentions("nvidia", "NVIDIA") else ():
             if (said := _closed_by_command(it)) is not None:
                 summary = f"`{said}` has the closed kernel module, which drives no Blackwell GPU"
                 yield Finding(summary, step.command_at(it), "choose the open one", step.id)

@@ -23,7 +23,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             remedy = "state `packages_consistent`, or `python_import` of the package"
             yield Finding(summary, step.place("no_deps"), remedy, step.id)
     for step in subject.running:
-        for it in step.commands:
+        for it in step.commands if step.mentions("--no-deps") else ():
             if last < step.number and it.has("--no-deps") and not it.has(*_COMPLETE) and verb(it) == "install":
                 summary = "`--no-deps` leaves out what the package needs, and no later postcondition looks for it"
                 remedy = "state `packages_consistent`, or `python_import` of the package"

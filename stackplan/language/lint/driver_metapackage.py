@@ -25,7 +25,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _asked_of_others(step: Looked) -> Iterator[tuple[str, Location]]:
     """Yield the packages that a script has dnf or zypper install; their `cuda` is the same."""
-    for it in step.commands:
+    for it in step.commands if step.mentions(*_OTHERS) else ():
         if it.program not in _OTHERS or spares_node(it):
             continue
         if {"install", "in"} & set(it.plain[:1]):
@@ -39,4 +39,5 @@ RULE = error(
     "driver is removed and another one installed, under whatever runs. `cuda-toolkit-13-0` has no driver among its "
     "dependencies.",
     check,
+    by_step=True,
 )

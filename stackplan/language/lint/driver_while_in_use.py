@@ -23,6 +23,8 @@ _HARMLESS = ("--extract-only", "-x", "--help", "-h", "-A", "--info", "-i", "--ch
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _MODULES = frozenset({"nvidia", "nvidia_uvm"})
 """The modules that every job holds."""
+_MARKS = ("nvidia", "NVIDIA", "cuda-drivers", "ubuntu-drivers")
+"""One of them stands in every script that changes the driver."""
 _EMPTYING = regular(
     r"\b(?:fuser|lsof|compute-apps|kubectl (?:\S+ )*?drain|(?:scontrol|sinfo|squeue)\b)|pmon|/proc/driver/nvidia"
 )
@@ -47,7 +49,7 @@ def _change(step: Looked) -> tuple[str, Location, Command | None] | None:
     if step.kind == "apt_packages":
         named = [text for field in ("install", "remove") for _, text in texts(step.arguments, field)]
         return ("replaces the driver", step.step.action.at, None) if any(map(_DRIVER.match, named)) else None
-    for it in step.commands:
+    for it in step.commands if step.mentions(*_MARKS) else ():
         if what := _of_command(it):
             return what, step.command_at(it), it
     return None

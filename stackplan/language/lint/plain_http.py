@@ -40,7 +40,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         else:
             found = [
                 (step.command_at(it), address)
-                for it in step.commands
+                for it in (step.commands if step.mentions("http://") else ())
                 if it.program in _FETCHERS and "http://" in it.text and not _only_read(it, answers)
                 for address in _addresses(it)
                 if is_plain_http(address)

@@ -1,7 +1,8 @@
 """A token or password written into the playbook."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from stackplan.language.lint import _secret_words, _secrets, _settings
 from stackplan.language.lint._rule import Finding, error
@@ -15,13 +16,23 @@ _LONGEST_LINE = 20_000
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    by_line: dict[tuple[str, int], list[_Found]] = {}
-    for found in (*_by_form(subject), *_by_name(subject), *_in_steps(subject), *_in_conditions(subject)):
-        by_line.setdefault((found[1].path, found[1].line), []).append(found)
+    for summary, at, step, secret in (
+        *(_by_form(subject) if subject.leads else ()),
+        *_by_name(subject),
+        *_in_steps(subject),
+        *_in_conditions(subject),
+    ):
+        yield Finding(f"{summary} in clear, for everybody who reads the repository", at, _REMEDY, step, (secret,))
+
+
+def _by_line(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield one finding a line, with the secrets of all that are about it."""
+    by_line: dict[tuple[str, int], list[Finding]] = {}
+    for it in found:
+        by_line.setdefault((it.at.path, it.at.line), []).append(it)
     for together in by_line.values():
-        summary, at, step, _ = together[0]
-        secrets = tuple(dict.fromkeys(secret for *_, secret in together))
-        yield Finding(f"{summary} in clear, for everybody who reads the repository", at, _REMEDY, step, secrets)
+        secrets = tuple(dict.fromkeys(secret for it in together for secret in it.secrets))
+        yield replace(together[0], secrets=secrets)
 
 
 _Found = tuple[str, Location, str | None, str]
@@ -44,7 +55,7 @@ def _by_form(subject: Subject) -> Iterator[_Found]:
 def _by_name(subject: Subject) -> Iterator[_Found]:
     """Yield each variable whose name says that its value is a secret, and whose value is written out."""
     found: list[tuple[str, object, Location, str | None]] = [
-        (name, it.value, it.at, None) for name, it in subject.written.variables.items()
+        (name, it.value, it.at, None) for name, it in (subject.written.variables.items() if subject.leads else ())
     ]
     for step in subject.steps:
         found += [(it.name, it.value, it.at, step.id) for it in step.settings]
@@ -96,13 +107,17 @@ def _written(step: Looked) -> Iterator[_Found]:
         offset += len(line)
 
 
-RULE = error(
-    "SP190",
-    "a secret in clear",
-    "Whoever can read the repository, a pull request or a CI log has it, and history keeps it. The rule knows the "
-    "forms of common tokens, passwords in addresses, Authorization headers, `auth` of a registry, what expect types "
-    "where it is asked for a password, and names such as HF_TOKEN or `--password`, in variables, scripts and files. "
-    "Words that stand in for one, such as `<token>` or `***`, are not meant. A secret variable is read at the last "
-    "moment from the environment, a file or a command, and shown nowhere.",
-    check,
+RULE = replace(
+    error(
+        "SP190",
+        "a secret in clear",
+        "Whoever can read the repository, a pull request or a CI log has it, and history keeps it. The rule knows the "
+        "forms of common tokens, passwords in addresses, Authorization headers, `auth` of a registry, what expect types "
+        "where it is asked for a password, and names such as HF_TOKEN or `--password`, in variables, scripts and files. "
+        "Words that stand in for one, such as `<token>` or `***`, are not meant. A secret variable is read at the last "
+        "moment from the environment, a file or a command, and shown nowhere.",
+        check,
+        by_step=True,
+    ),
+    joined=_by_line,
 )

@@ -8,6 +8,7 @@ from stackplan.language.lint._subject import Subject
 from stackplan.model.regular import regular
 
 _CACHES = regular(r"\.triton|torch_extensions|torchinductor|\.cache/(?:flashinfer|vllm|torch)|TRITON_CACHE|FLASHINFER_")
+_REMOVING = ("rm", "find")
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -27,7 +28,9 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def _removes_all(subject: Subject) -> bool:
     """Return whether a script removes caches, which are the user's and so those of every environment."""
-    removing = (it for step in subject.running for it in step.commands if it.program in ("rm", "find"))
+    removing = (
+        it for step in subject.running if step.mentions(*_REMOVING) for it in step.commands if it.program in _REMOVING
+    )
     return any(_CACHES.search(it.text) for it in removing)
 
 

@@ -67,4 +67,5 @@ RULE = error(
     "or with the system's interpreter by its path. pip's files then stand among apt's, and each tool overwrites the "
     "other's.",
     check,
+    by_step=True,
 )

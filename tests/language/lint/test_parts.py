@@ -41,8 +41,8 @@ def by_step(written, rendered):
     rules = [rule for _, rule in linting._rules() if rule.by_step]
     subject = Subject.of(written, rendered, frozenset(it.code for it in rules))
     parts = [subject.part(number, number + 1) for number in range(len(subject.steps))]
-    in_whole = {it.code: list(it.check(subject)) for it in rules}
-    in_parts = {it.code: [found for part in parts for found in it.check(part)] for it in rules}
+    in_whole = {it.code: list(it.joined(it.check(subject))) for it in rules}
+    in_parts = {it.code: list(it.joined(found for part in parts for found in it.check(part))) for it in rules}
     return in_whole, in_parts
 
 
