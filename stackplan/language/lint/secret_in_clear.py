@@ -111,11 +111,11 @@ RULE = replace(
     error(
         "SP190",
         "a secret in clear",
-        "Whoever can read the repository, a pull request or a CI log has it, and history keeps it. The rule knows the "
-        "forms of common tokens, passwords in addresses, Authorization headers, `auth` of a registry, what expect types "
-        "where it is asked for a password, and names such as HF_TOKEN or `--password`, in variables, scripts and files. "
-        "Words that stand in for one, such as `<token>` or `***`, are not meant. A secret variable is read at the last "
-        "moment from the environment, a file or a command, and shown nowhere.",
+        "Whoever can read the repository, a pull request or a CI log has it, and history keeps it. The rule knows the"
+        " forms of common tokens, passwords in addresses, Authorization headers, `auth` of a registry, what expect "
+        "types where it is asked for a password, and names such as HF_TOKEN or `--password`, in variables, scripts "
+        "and files. Words that stand in for one, such as `<token>` or `***`, are not meant. A secret variable is read"
+        " at the last moment from the environment, a file or a command, and shown nowhere.",
         check,
         by_step=True,
     ),
