@@ -29,13 +29,17 @@ def beside(mine: Callable[[Parts], Mine], others: Callable[[Parts], Others], par
     # A fork has one thread alone, and whatever another held locked stays so.
     if not hasattr(os, "fork") or (os.cpu_count() or 1) < 2 or threading.active_count() > 1:
         return mine(iter(range(parts))), others(iter(()))
-    queue, reading, writing = _queue(parts), *os.pipe()
+    opened: list[int] = []
     try:
+        opened += _queue(parts)
+        opened += os.pipe()
         child = os.fork()
     except OSError:
-        for it in (queue, reading, writing):
+        # No process, or no descriptor, is to be had.
+        for it in opened:
             os.close(it)
         return mine(iter(range(parts))), others(iter(()))
+    queue, reading, writing = opened
     if child == 0:
         # Its answer is for this process alone: with nobody to read it any more, writing fails at once.
         os.close(reading)
@@ -58,12 +62,12 @@ def beside(mine: Callable[[Parts], Mine], others: Callable[[Parts], Others], par
     return found, others(it for it in range(parts) if it not in own)
 
 
-def _queue(parts: int) -> int:
+def _queue(parts: int) -> tuple[int]:
     """Return a pipe that holds a byte for each part, and after them its end: two processes can take from it."""
     queue, filling = os.pipe()
     with os.fdopen(filling, "wb") as pipe:
         pipe.write(bytes(range(parts)))
-    return queue
+    return (queue,)
 
 
 def _taken(queue: int) -> Iterator[int]:

@@ -1,5 +1,6 @@
 """Work that a forked process does beside this one: what comes back, and what is worked out here when nothing does."""
 
+import errno
 import os
 import signal
 from pathlib import Path
@@ -135,6 +136,24 @@ def test_nothing_is_forked_where_that_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "fork", refuse)
     assert beside(list, list, 3) == ([0, 1, 2], [])
     assert beside(_here, _here) == (os.getpid(), os.getpid())
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 3])
+def test_nothing_is_forked_where_there_is_no_descriptor_left(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
+    opened: list[int] = []
+    pipe = os.pipe
+
+    def bounded() -> tuple[int, int]:
+        if len(opened) + 2 > left:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        opened.extend(pair := pipe())
+        return pair
+
+    monkeypatch.setattr(os, "pipe", bounded)
+    assert beside(list, list, 3) == ([0, 1, 2], [])
+    for it in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(it)
 
 
 def test_a_process_whose_result_nobody_reads_any_more_ends():
