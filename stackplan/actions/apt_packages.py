@@ -1,5 +1,6 @@
 """Installing, removing and holding Debian packages."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from stackplan.actions._apt_foretold import (
@@ -214,7 +215,8 @@ def _names(arguments: Arguments, key: str, *, versions: bool = False) -> tuple[s
                     )
                 ]
             )
-    twice = sorted({word for word in words if [_name(it) for it in words].count(_name(word)) > 1})
+    times = Counter(map(_name, words))
+    twice = sorted({word for word in words if times[_name(word)] > 1})
     if twice:
         raise arguments.invalid(key, f"`{key}` names a package twice: {', '.join(twice)}")
     return words

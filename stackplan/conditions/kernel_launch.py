@@ -1,5 +1,6 @@
 """The kind `kernel_launch`: a small kernel runs on each GPU and its result is right."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -111,7 +112,7 @@ def _read_gpus(arguments: Arguments) -> tuple[int, ...] | None:
         expected = "all, or indexes as nvidia-smi counts them, such as [0, 1]"
         raise arguments.invalid("gpus", "`gpus` names no GPUs", expected=expected)
     indexes = [int(text) for text in texts]
-    if twice := sorted({it for it in indexes if indexes.count(it) > 1}):
+    if twice := sorted(it for it, times in Counter(indexes).items() if times > 1):
         summary = f"`gpus` names GPU {', '.join(map(str, twice))} more than once"
         raise arguments.invalid("gpus", summary, expected="each index once", remedy="leave the second one out")
     return tuple(sorted(indexes))

@@ -1,5 +1,7 @@
 """`apt_packages`: what is refused, what the node is told, what is said of failures. A real apt: tests/node."""
 
+import time
+
 import pytest
 
 from stackplan.actions._target import target_query
@@ -60,6 +62,14 @@ def simulated(problems=(), available=None, fetch=(), **changes):
 def test_refused_in_the_playbook(arguments, values, summary):
     with pytest.raises(Invalid, match=summary):
         KIND.read(arguments(**values))
+
+
+def test_many_packages_are_each_looked_at_once(arguments):
+    """Two for each pair of them would take half an hour."""
+    started = time.process_time()
+    with pytest.raises(Invalid, match="names a package twice: a7, a7=2"):
+        KIND.read(arguments(install=[*(f"a{number}" for number in range(40_000)), "a7=2"]))
+    assert time.process_time() - started < 30
 
 
 def test_the_task(arguments, facts):
