@@ -24,6 +24,7 @@ from stackplan.connection.session import Session
 from stackplan.engine.apply import Setting, kept_plan
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.consult import Survey
+from stackplan.engine.left_running import next_step
 from stackplan.engine.rollback import Undo, acted, foresee, roll_back, undo
 from stackplan.engine.saved_plan import node_of
 from stackplan.engine.saved_plan_file import read_plan
@@ -222,7 +223,10 @@ def _of_node(target: Undo, told: TakenBack | ConnectionFailure) -> list[str]:
         if step not in known:
             mark = "✘" if done.changed and not done.stays else "·"
             lines.append(f"  {mark} {safe(step)}: {safe(done.why_not_put_back, SINCE)}")
-    lines += [f"  · {safe(it.sentence, SINCE)}" for it in target.left_running(told.things)]
+    running = target.left_running(told.things)
+    lines += [f"  · {safe(it.warning, SINCE)}" for it in running]
+    if (command := next_step(running)) is not None:
+        lines.append(f"    once it is put back, {safe(command, SINCE)}")
     return lines
 
 

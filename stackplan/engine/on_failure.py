@@ -122,7 +122,7 @@ def _left(
 
 def _kept(taken: TakenBack) -> str:
     paths = [path for it in taken.things for path in it.kept]
-    return f"; what may have changed since the run wrote it is kept in {', '.join(paths)}" if paths else ""
+    return f"\nkept in {', '.join(paths)}: what may have changed since the run wrote it" if paths else ""
 
 
 def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], ...], run: str) -> NodeReport:
@@ -130,11 +130,11 @@ def _ended(stopped: NodeReport, taken: TakenBack, left: tuple[tuple[str, str], .
     names = ", ".join(it.path for it in taken.things)
     also = f"; not taken back: {', '.join(f'`{step}` ({does})' for step, does in left)}" if left else ""
     if not taken.proven:
-        message = f"THE ROLLBACK FAILED: {'; '.join(taken.faults)}{also}. Before that: {stopped.message}"
+        message = f"THE ROLLBACK FAILED: {'; '.join(taken.faults)}{also}. Before that: {stopped.message}{_kept(taken)}"
         return replace(stopped, message=message, remedy=remedy(taken, run))
     if names:
         are = "is" if len(taken.things) == 1 else "are"
-        message = f"{ROLLED_BACK_TO}{names} {are} as before the run{_kept(taken)}{also}"
+        message = f"{ROLLED_BACK_TO}{names} {are} as before the run{also}{_kept(taken)}"
     else:
         message = f"{NOTHING_TO_ROLL_BACK}the run wrote nothing here that can be taken back{also}"
     return replace(stopped, message=message)
@@ -144,5 +144,5 @@ def with_running(ended: NodeReport, running: tuple[LeftRunning, ...]) -> NodeRep
     """Return the report with the services that may still use what was put back, and what to do about them."""
     if not running:
         return ended
-    told = "".join(f". {it.sentence}" for it in running)
+    told = "".join(f"\n{it.sentence}" for it in running)
     return replace(ended, message=f"{ended.message}{told}: {next_step(running)}")

@@ -212,12 +212,13 @@ def _besides(things: Sequence[Thing]) -> list[str]:
     said = []
     for it in things:
         # First what is short and goes furthest: what changed may be a long list, of which reports show the beginning.
+        # For the same reason where it is kept stands ahead of that list.
         if it.later:
             said.append(f"{it.path} was written since by {', '.join(it.later)}, which was taken back with it")
         if it.kept:
             since = it.changed_since
-            changed = f"{it.path}: {since}" if since else f"{it.path} had changed since the run wrote it"
-            said.append(f"{changed}. What was there is kept in {', '.join(it.kept)}")
+            changed = since or "it had changed since the run wrote it"
+            said.append(f"{it.path}: what was there is kept in {', '.join(it.kept)}; {changed}")
     return said
 
 
@@ -236,8 +237,8 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
     if taken.proven and failed is None:
         message = None if taken.things else f"run {target.of} had changed nothing here"
         running = target.left_running(taken.things)
-        if said := [*(it.sentence for it in running), *_besides(taken.things)]:
-            message = ". ".join(said)
+        if said := [*_besides(taken.things), *(it.sentence for it in running)]:
+            message = "\n".join(said)
         return NodeReport(
             node=name,
             outcome=NodeOutcome.OK,
@@ -247,7 +248,7 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
         )
     back = [it for it in taken.things if it.why is None]
     running = target.left_running(back)
-    besides = "".join(f". {it}" for it in [*_besides(back), *(it.sentence for it in running)])
+    besides = "".join(f"\n{it}" for it in [*_besides(back), *(it.sentence for it in running)])
     if (restart := next_step(running)) is not None:
         besides += f": {restart}"
     why = "; ".join(taken.faults) or (failed.message if failed is not None else "")

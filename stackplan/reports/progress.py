@@ -54,7 +54,8 @@ def plain_line(event: Event, command: str = "apply") -> str | None:
             # What stopped it at a step was told when the step ended.
             by_step = node_report.outcome is NodeOutcome.FAILED and node_report.stopped_at is not None
             message = None if by_step else node_report.message
-            why = f": {brief(message)}" if message else ""
+            # A note a line; here is room for one line.
+            why = f": {brief(message.replace(chr(10), '. '))}" if message else ""
             line = f"{safe(node)}: {node_word(node_report, command)}{why}"
         case OutputSeen() | RunEnded():
             line = None

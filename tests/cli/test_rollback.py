@@ -8,7 +8,8 @@ import pytest
 
 from stackplan.cli.rollback import _changed_nothing, _preview, _worth_asking
 from stackplan.connection.failure import NodeUnreachable
-from stackplan.engine.rollback import Acted, undo
+from stackplan.engine.left_running import ServiceMoved
+from stackplan.engine.rollback import Acted, node_report, undo
 from stackplan.engine.take_back import TakenBack, Thing
 from stackplan.model.change import Change
 from stackplan.model.node import Node, NodeName
@@ -344,6 +345,21 @@ def test_later_runs_that_are_taken_back_with_it_are_named_and_listed(stackplan, 
     text = in_a_line(stackplan("runs").stdout)
     assert f"then rolled back by {report['run']}" in text
     assert f"then rolled back in part by {report['run']}" in text
+
+
+def test_the_question_names_the_command_that_the_report_will_name():
+    identity = PlaybookIdentity(name="p", path="p.yaml", sha256="0" * 64)
+    venv = Written(kind=WrittenKind.ENVIRONMENT, path="/opt/venv")
+    done = {
+        "torch": Acted(ActionReport(kind="python_packages"), (venv,)),
+        "serve": Acted(ActionReport(kind="service"), services=(ServiceMoved("sglang", "started", ran=False),)),
+    }
+    thing = Thing(path="/opt/venv", steps=("torch",), changes=(Change("package", "torch", "2", "1"),))
+    target = undo(Node(name=NodeName("n")), identity, "R", done)
+    lines = _preview([target], {"n": TakenBack(things=(thing,))})
+    assert lines[-1] == "    once it is put back, run `systemctl stop sglang` on the node"
+    assert "stop it after the rollback; until then it will run from files that are replaced or gone" in lines[-2]
+    assert node_report(target, TakenBack(things=(thing,)), ()).remedy == "run `systemctl stop sglang` on the node"
 
 
 def test_what_changed_since_is_in_the_question():

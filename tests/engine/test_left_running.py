@@ -9,12 +9,13 @@ from stackplan.engine.on_failure import with_running
 from stackplan.engine.rollback import acted, node_report, step_reports, undo
 from stackplan.engine.take_back import TakenBack, Thing
 from stackplan.model.change import Change
-from stackplan.model.event import StepEnded, StepStarted
+from stackplan.model.event import NodeEnded, StepEnded, StepStarted
 from stackplan.model.node import Node, NodeName
 from stackplan.model.outcome import NodeOutcome, StepOutcome
 from stackplan.model.report import ActionReport, NodeReport, PlaybookIdentity, Report, StepReport
 from stackplan.model.written import Written, WrittenKind
 from stackplan.reports import text
+from stackplan.reports.progress import plain_line
 
 RUNNING = "active (running), enabled"
 VENV = Thing(path="/opt/venv", steps=("torch",), changes=(Change("package", "torch", "2.11.0+cu130", "2.10.0+cu128"),))
@@ -60,9 +61,53 @@ def test_what_is_not_put_back_takes_nothing_away_from_a_service(thing):
     assert left_running({"torch": (), "serve": (RESTARTED,)}, [thing]) == ()
 
 
-def test_a_service_that_was_started_and_then_reloaded_needs_a_restart():
+def test_a_service_that_was_restarted_and_then_reloaded_needs_a_restart():
     left = left_running({"torch": (), "a": (RESTARTED,), "b": (ServiceMoved("sglang", "reloaded"),)}, [VENV])
-    assert next_step(left) == "`systemctl restart sglang` on the node, or apply the older playbook"
+    assert next_step(left) == "run `systemctl restart sglang` on the node"
+
+
+INACTIVE = "inactive (dead), enabled"
+
+
+@pytest.mark.parametrize(
+    ("states", "verb"),
+    [
+        ([(INACTIVE, RUNNING)], "stop"),
+        ([(INACTIVE, RUNNING), (RUNNING, RUNNING)], "stop"),
+        ([(INACTIVE, "inactive (dead), disabled"), (INACTIVE, RUNNING)], "stop"),
+        ([(RUNNING, INACTIVE), (INACTIVE, RUNNING)], "restart"),
+        ([(RUNNING, RUNNING)], "restart"),
+    ],
+)
+def test_what_did_not_run_before_the_run_is_to_be_stopped_and_nothing_else(states, verb):
+    steps = {
+        f"s{at}": services_moved([Change("service", "sglang", *both)], ActionReport(kind="service"))
+        for at, both in enumerate(states)
+    }
+    (left,) = left_running({"torch": (), **steps}, [VENV])
+    assert next_step([left]) == f"run `systemctl {verb} sglang` on the node"
+    for said in (left.sentence, left.warning):
+        assert f": {verb} it" in said
+        assert ("which did not run before" in said) is (verb == "stop")
+
+
+def test_ahead_of_the_rollback_nobody_is_told_that_a_restart_by_then_would_help():
+    (left,) = left_running({"torch": (), "serve": (RESTARTED,)}, [VENV])
+    assert left.warning == (
+        "service sglang was restarted by the run after it wrote /opt/venv: restart it after the rollback; until then "
+        "it will run from files that are replaced or gone, as far as it uses them"
+    )
+
+
+def test_a_service_is_stopped_while_systemd_still_knows_its_unit():
+    unit = Thing(path="/etc/systemd/system/sglang.service", steps=("unit",), changes=(Change("file", "u", "a", "b"),))
+    steps = {
+        "unit": (),
+        "serve": (ServiceMoved("sglang", "started", ran=False),),
+        "proxy": (ServiceMoved("x", "restarted"),),
+    }
+    said = next_step(left_running(steps, [unit]))
+    assert said == "run `systemctl stop sglang && systemctl daemon-reload && systemctl restart x` on the node"
 
 
 def test_the_next_step_reloads_what_the_run_only_reloaded_and_has_systemd_read_a_unit_that_was_put_back():
@@ -71,7 +116,7 @@ def test_the_next_step_reloads_what_the_run_only_reloaded_and_has_systemd_read_a
     said = next_step(left_running(steps, [unit]))
     assert said is not None
     assert said.startswith(
-        "`systemctl daemon-reload && systemctl restart sglang && systemctl reload nginx` on the node"
+        "run `systemctl daemon-reload && systemctl restart sglang && systemctl reload nginx` on the node"
     )
     assert next_step(()) is None
 
@@ -107,10 +152,27 @@ def test_a_rollback_says_which_service_runs_from_what_it_took_away_and_what_to_d
     node = rolled_back(TakenBack(things=(VENV,)))
     assert node.outcome is NodeOutcome.OK
     assert node.message == (
-        "service sglang was restarted by the run after it wrote /opt/venv: unless it was restarted since, it may still "
-        "run from what the rollback replaces or takes away there"
+        "service sglang was restarted by the run after it wrote /opt/venv: restart it; until then it runs, unless it "
+        "was stopped since, from files that are replaced or gone, as far as it uses them"
     )
-    assert node.remedy == "`systemctl restart sglang` on the node, or apply the older playbook"
+    assert node.remedy == "run `systemctl restart sglang` on the node"
+
+
+def test_what_is_kept_and_what_runs_on_are_notes_of_their_own_and_the_kept_path_is_not_cut_off():
+    kept = "/opt/.venv.stackplan-R-kept"
+    many = tuple(f"lib/python3.12/site-packages/sgl_kernel/part_{it}.so is new" for it in range(40))
+    node = rolled_back(TakenBack(things=(replace(VENV, kept=(kept,), since=many, since_count=400),)))
+    assert node.message is not None
+    first, second = node.message.split("\n")
+    assert first.startswith(f"/opt/venv: what was there is kept in {kept}; changed since the run wrote it: lib/")
+    assert second.startswith("service sglang was restarted")
+    report = Report(command="rollback", outcome=NodeOutcome.OK, playbook=IDENTITY, nodes=(node,), run="R2")
+    lines = [line.strip() for line in text.render(report, width=100, colour=False).splitlines()]
+    assert any(kept in line for line in lines)
+    assert any(line.startswith("service sglang was restarted") for line in lines)
+    told = plain_line(NodeEnded(node="gpu-01", outcome=node.outcome, report=node, time="t"), "rollback")
+    assert told is not None
+    assert "\\n" not in told
 
 
 def test_a_rollback_that_failed_in_part_says_it_of_what_it_put_back():
@@ -118,7 +180,7 @@ def test_a_rollback_that_failed_in_part_says_it_of_what_it_put_back():
     node = rolled_back(TakenBack(things=(VENV, other)))
     assert node.outcome is NodeOutcome.FAILED
     assert node.message is not None
-    assert node.message.startswith("THE ROLLBACK FAILED: /etc/x was not put back. service sglang was restarted")
+    assert node.message.startswith("THE ROLLBACK FAILED: /etc/x was not put back\nservice sglang was restarted")
     assert "`systemctl restart sglang` on the node" in node.message
 
 
@@ -145,6 +207,6 @@ def test_a_run_that_takes_itself_back_says_it_too():
     stopped = NodeReport(node="gpu-01", outcome=NodeOutcome.FAILED, message="rolled back: /opt/venv is as before")
     ended = with_running(stopped, left_running({"torch": (), "serve": (RESTARTED,)}, [VENV]))
     assert ended.message is not None
-    assert ended.message.startswith("rolled back: /opt/venv is as before. service sglang was restarted by the run")
-    assert ended.message.endswith(": `systemctl restart sglang` on the node, or apply the older playbook")
+    assert ended.message.startswith("rolled back: /opt/venv is as before\nservice sglang was restarted by the run")
+    assert ended.message.endswith(": run `systemctl restart sglang` on the node")
     assert with_running(stopped, ()) is stopped
