@@ -17,6 +17,7 @@ from stackplan.engine.recorder import Recorder
 from stackplan.engine.rollout import RollOut
 from stackplan.engine.run_id import run_id
 from stackplan.engine.state_folder import private_folder
+from stackplan.engine.stop import Level
 from stackplan.engine.take_back import PUTTING_BACK, TakenBack, Thing, look, remedy, take_back
 from stackplan.engine.target import Connect, Target
 from stackplan.model.change import Change
@@ -164,8 +165,14 @@ class _RollBack(RollOut):
             taken = take_back(target.of, target.users, node, output.feed)
         except ConnectionFailure as error:
             message = f"whether everything was put back is not known: {error}"
+            # Once the operator has ended the run, a node that is lost is not waited for.
+            told = node.run.stop.level is Level.END
             report = NodeReport(
-                node=node.name, outcome=NodeOutcome.LOST, reason=Reason.LOST, message=message, remedy=error.remedy
+                node=node.name,
+                outcome=NodeOutcome.INTERRUPTED if told else NodeOutcome.LOST,
+                reason=Reason.INTERRUPTED if told else Reason.LOST,
+                message=message,
+                remedy=error.remedy,
             )
             return report, {}
         output.end()
@@ -254,7 +261,8 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
     why = "; ".join(taken.faults) or (failed.message if failed is not None else "")
     return NodeReport(
         node=name,
-        outcome=NodeOutcome.FAILED,
+        outcome=NodeOutcome.INTERRUPTED if taken.interrupted else NodeOutcome.FAILED,
+        reason=Reason.INTERRUPTED if taken.interrupted else None,
         stopped_at=None if failed is None else failed.id,
         message=f"THE ROLLBACK FAILED: {why}{besides}",
         remedy=remedy(taken, target.of),

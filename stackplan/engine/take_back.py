@@ -16,7 +16,7 @@ from stackplan.model.change import Change
 from stackplan.model.event import RestoreStarted
 from stackplan.model.facts import Facts, Known, Plain
 from stackplan.model.frozen import dataclass
-from stackplan.model.job import Absent, Ending, Exited, Job, Task, Work
+from stackplan.model.job import Absent, Ending, Exited, Interrupted, Job, Task, Work
 
 TIMEOUT_S = 3600.0
 # Under which name output is told while things are put back; no step can have it.
@@ -60,11 +60,15 @@ class Thing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenBack:
-    """What was put back on a node; `trouble` is what stood in the way of all of it, `output` what the node said."""
+    """What was put back on a node; `trouble` is what stood in the way of all of it, `output` what the node said.
+
+    `interrupted` is whether the operator had the node end the putting back.
+    """
 
     things: tuple[Thing, ...] = ()
     trouble: str | None = None
     output: str = ""
+    interrupted: bool = False
 
     @property
     def proven(self) -> bool:
@@ -149,7 +153,12 @@ def take_back(
     said = b"".join(output).decode("utf-8", "replace")
     done = _read(run, users, before, after, restored=True)
     things = tuple(_with_reason(it, said, endings) for it in done.things)
-    return TakenBack(things=things, trouble=done.trouble or _trouble(endings, done, said), output=said)
+    return TakenBack(
+        things=things,
+        trouble=done.trouble or _trouble(endings, done, said),
+        output=said,
+        interrupted=any(isinstance(ending, Interrupted) for ending in endings),
+    )
 
 
 def _with_reason(thing: Thing, said: str, endings: Collection[Ending]) -> Thing:

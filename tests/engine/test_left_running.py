@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from stackplan.engine.exit_status import exit_status
 from stackplan.engine.left_running import ServiceMoved, left_running, next_step, services_moved
 from stackplan.engine.on_failure import with_running
 from stackplan.engine.rollback import acted, node_report, step_reports, undo
@@ -182,6 +183,19 @@ def test_a_rollback_that_failed_in_part_says_it_of_what_it_put_back():
     assert node.message is not None
     assert node.message.startswith("THE ROLLBACK FAILED: /etc/x was not put back\nservice sglang was restarted")
     assert "`systemctl restart sglang` on the node" in node.message
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "why", "status"),
+    [(True, "/opt/venv was not put back", 130), (False, "/opt/venv was not put back", 3), (True, None, 0)],
+)
+def test_a_rollback_that_the_operator_ended_is_interrupted_unless_it_is_proven(interrupted, why, status):
+    node = rolled_back(TakenBack(things=(replace(VENV, why=why),), interrupted=interrupted))
+    assert exit_status(Report(command="rollback", outcome=node.outcome, playbook=IDENTITY, nodes=(node,))) == status
+    if status:
+        assert node.message is not None
+        assert node.message.startswith("THE ROLLBACK FAILED: /opt/venv was not put back")
+        assert node.remedy == "Look at it on the node; `stackplan rollback R` tries again."
 
 
 def test_the_last_line_says_which_steps_a_rollback_left_in_place():

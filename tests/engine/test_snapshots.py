@@ -14,7 +14,7 @@ from stackplan.engine.take_back import TakenBack, Thing, look, remedy, take_back
 from stackplan.model.change import Change
 from stackplan.model.event import StepEnded, StepStarted
 from stackplan.model.facts import Facts, Failed, Known, Origin
-from stackplan.model.job import Absent, Command, Ended, Exited, Job, NotStarted, Signalled
+from stackplan.model.job import Absent, Command, Ended, Exited, Interrupted, Job, NotStarted, Signalled
 from stackplan.model.kind import CannotAct
 from stackplan.model.node import Node, NodeName
 from stackplan.model.outcome import NodeOutcome, Reason, StepOutcome
@@ -365,6 +365,8 @@ class Failing(Restoring):
         (b"", NotStarted("/s/spool: No space left on device"), None,
          f"{VENV.path} was not put back: the action was not started: /s/spool: No space left on device"),
         (b"", Signalled(9), None, f"{VENV.path} was not put back: ended by SIGKILL"),
+        (b"", Interrupted(), None,
+         f"{VENV.path} was not put back: ended on the node because the operator asked for it"),
         (b"", Exited(1), "/home/ops",
          (f"{VENV.path} was not put back: exit status 1; there is no room in /home/ops: make some, "
          "and put it back again")),
@@ -378,5 +380,7 @@ def test_why_something_was_not_put_back_is_told(said, ending, full, why):
         inquiry=inquiry({query: Known([row(full=full)])}),
         run=Run(id="R", recorder=Recorder(Redactor(), None, None), clock=FakeClock(), stop=FakeStop(FakeClock())),
     )
-    (thing,) = take_back("R", (None,), node, lambda _: None).things
+    taken = take_back("R", (None,), node, lambda _: None)
+    (thing,) = taken.things
     assert thing.why == why
+    assert taken.interrupted is isinstance(ending, Interrupted)
