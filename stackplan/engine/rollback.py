@@ -264,7 +264,7 @@ def node_report(target: Undo, taken: TakenBack, steps: Sequence[StepReport]) -> 
         outcome=NodeOutcome.INTERRUPTED if taken.interrupted else NodeOutcome.FAILED,
         reason=Reason.INTERRUPTED if taken.interrupted else None,
         stopped_at=None if failed is None else failed.id,
-        message=f"THE ROLLBACK FAILED: {why}{besides}",
+        message=f"THE ROLLBACK FAILED{', as the operator ended it' if taken.interrupted else ''}: {why}{besides}",
         remedy=remedy(taken, target.of),
         also_taken_back=_later(back),
     )
