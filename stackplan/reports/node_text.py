@@ -56,6 +56,7 @@ WORDED_FIRST = frozenset(
     {NodeOutcome.UNREACHABLE, NodeOutcome.LOST, NodeOutcome.LOCKED, NodeOutcome.STALE, NodeOutcome.SKIPPED},
 )
 """Ends that no step tells: the line with the node's name says them."""
+NOTE = "·"
 NAMES = 6
 HELD = 3
 """Postconditions that hold all along are named up to so many; of more a count is told."""
@@ -70,7 +71,10 @@ def render(names: tuple[str, ...], node: NodeReport, width: int, paint: Paint) -
     lines = _headline(names, node, width, paint)
     if node.message and not _told_below(node):
         mark, style = _message_mark(node, node.message)
-        lines += _marked(mark, style, safe_paragraphs(node.message), width, paint)
+        told = safe_paragraphs(node.message)
+        # Of a node that ended well these are notes, each for itself; of another one, what belongs to the first line.
+        for note in told.split("\n") if mark == NOTE else [told]:
+            lines += _marked(mark, style, note, width, paint)
     if node.remedy:
         lines += paragraphs("    ", safe_paragraphs(node.remedy), width)
     lines += _preconditions(node, width, paint)
@@ -84,7 +88,7 @@ def _message_mark(node: NodeReport, message: str) -> tuple[str, Style]:
     if message.startswith(ROLLED_BACK_TO):
         return MARKS[StepOutcome.ROLLED_BACK]
     if node.outcome is NodeOutcome.OK or message.startswith(NOTHING_TO_ROLL_BACK):
-        return "·", Style.FAINT
+        return NOTE, Style.FAINT
     return "?" if node.outcome is NodeOutcome.PENDING else "✘", NODE_STYLES[node.outcome]
 
 

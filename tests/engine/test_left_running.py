@@ -170,7 +170,7 @@ def test_what_is_kept_and_what_runs_on_are_notes_of_their_own_and_the_kept_path_
     report = Report(command="rollback", outcome=NodeOutcome.OK, playbook=IDENTITY, nodes=(node,), run="R2")
     lines = [line.strip() for line in text.render(report, width=100, colour=False).splitlines()]
     assert any(kept in line for line in lines)
-    assert any(line.startswith("service sglang was restarted") for line in lines)
+    assert any(line.startswith("· service sglang was restarted") for line in lines)
     told = plain_line(NodeEnded(node="gpu-01", outcome=node.outcome, report=node, time="t"), "rollback")
     assert told is not None
     assert "\\n" not in told
