@@ -13,7 +13,7 @@ def render_alone(playbook: Playbook) -> Rendering:
 
     What is `unfilled` says nothing: an inventory may define the names, and a secret is not what stands in for it.
     """
-    steps = tuple(replace(step, when=None) for step in playbook.steps)
+    steps = tuple(step if step.when is None else replace(step, when=None) for step in playbook.steps)
     return render_partly(
         replace(playbook, steps=steps), Scope(playbook.variables, {}, playbook.sources, WithheldAlone())
     )

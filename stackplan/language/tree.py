@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -187,9 +186,10 @@ def read_text(text: str, path: str) -> Tree:
         builder.diagnoses.append(error.diagnosis)
     if builder.diagnoses:
         raise source.invalid(builder.diagnoses, {path: source.lines(text)})
-    if builder.root is None:
+    root = builder.root
+    if root is None:
         raise Invalid([Diagnosis(summary="the file is empty", expected="a YAML mapping", at=Location(path, 1, 1))])
-    return builder.root
+    return root
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,25 +249,17 @@ class _Hopeless(Exception):
 
 @dataclass(slots=True)
 class _Open:
-    """A collection whose end has not come yet; `key` waits for its value. `size` and `depth` are those of its parts."""
+    """A collection whose end has not come yet: `parts` are its items, or its keys with their values.
+
+    A mapping alone has `names`, and a `key` that waits for its value.
+    """
 
     at: Location
     anchor: str | None
-    mapping: bool
-    items: list[Tree] = field(default_factory=list)
-    entries: list[tuple[YamlScalar, Tree]] = field(default_factory=list)
-    names: dict[str, Location] = field(default_factory=dict)
+    parts: list[Any]
+    names: dict[str, Location] | None
     key: YamlScalar | None = None
     waiting: bool = False
-    size: int = 1
-    depth: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Anchored:
-    tree: Tree
-    size: int
-    depth: int
 
 
 class _Builder:
@@ -276,39 +268,61 @@ class _Builder:
     def __init__(self, path: str) -> None:
         self.path = path
         self.diagnoses: list[Diagnosis] = []
-        self.root: Tree | None = None
-        self._open: list[_Open] = []
-        self._anchored: dict[str, _Anchored | None] = {}
+        # The document stands as a list around all that is open in it.
+        self._open = [_Open(Location(path, 1, 1), None, [], None)]
+        self._anchored: dict[str, Tree | None] = {}
         self._aliased = 0
         self._documents = 0
 
+    @property
+    def root(self) -> Tree | None:
+        """The whole, once it has been taken; None of an empty file."""
+        return next(iter(self._open[0].parts), None)
+
     def take_all(self, events: Iterable[Any]) -> None:
-        path, add = self.path, self._add
+        path, opened = self.path, self._open
         for event in events:
             kind = type(event)
+            tree: Tree | None
             if kind is _SCALAR:
                 mark, style = event.start_mark, event.style
-                scalar = YamlScalar(event.value, Location(path, mark.line + 1, mark.column + 1), bool(style))
+                tree = YamlScalar(event.value, Location(path, mark.line + 1, mark.column + 1), bool(style))
                 if style == '"' or event.tag is not None or event.anchor is not None:
-                    self._examine(scalar, event)
-                add(scalar, 1, 0)
+                    self._examine(tree, event)
             elif kind is _MAPPING or kind is _SEQUENCE:
                 self._start(event)
+                continue
             elif kind is _MAPPING_END or kind is _SEQUENCE_END:
-                self._end()
-            elif kind is yaml.AliasEvent:
-                self._alias(event)
-            elif kind is yaml.DocumentStartEvent:
-                self._documents += 1
-                if self._documents > 1:
-                    remedy = "keep one document a file; `include` others"
-                    raise _Hopeless(self._fault("a second document begins here", event, remedy=remedy))
+                tree = self._ended()
+            else:
+                tree = self._other(event)
+                if tree is None:
+                    continue
+            parent = opened[-1]
+            if parent.names is None:
+                parent.parts.append(tree)
+            elif parent.waiting:
+                parent.waiting = False
+                if parent.key is not None:
+                    parent.parts.append((parent.key, tree))
+            else:
+                parent.waiting = True
+                parent.key = self._key(parent.names, tree, event)
 
     def _place(self, event: yaml.Event) -> Location:
         return marked(event.start_mark, self.path)
 
     def _fault(self, summary: str, event: yaml.Event, **words: str | None) -> Diagnosis:
         return Diagnosis(summary=summary, at=self._place(event), **words)  # type: ignore[arg-type]
+
+    def _other(self, event: yaml.Event) -> Tree | None:
+        """Return what an alias repeats; every other event holds no part of the tree."""
+        if type(event) is yaml.DocumentStartEvent:
+            self._documents += 1
+            if self._documents > 1:
+                remedy = "keep one document a file; `include` others"
+                raise _Hopeless(self._fault("a second document begins here", event, remedy=remedy))
+        return self._repeated(event) if isinstance(event, yaml.AliasEvent) else None
 
     def _examine(self, scalar: YamlScalar, event: yaml.ScalarEvent) -> None:
         """See to what few scalars have: a tag, an anchor, or a character that was written as an escape."""
@@ -321,7 +335,7 @@ class _Builder:
             self.diagnoses.append(self._fault(summary, event, remedy="remove the escape such as `\\0` or `\\ud800`"))
             scalar.text = ""
         if event.anchor is not None:
-            self._anchored[event.anchor] = _Anchored(scalar, 1, 0)
+            self._anchored[event.anchor] = scalar
 
     def _tag(self, event: yaml.ScalarEvent | yaml.MappingStartEvent | yaml.SequenceStartEvent) -> Diagnosis:
         shown = str(event.tag).replace("tag:yaml.org,2002:", "!!")
@@ -330,17 +344,17 @@ class _Builder:
         )
 
     def _start(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
-        if len(self._open) >= DEEPEST:
+        opened, anchor = self._open, event.anchor
+        if len(opened) > DEEPEST:
             expected = f"at most {DEEPEST} levels"
             raise _Hopeless(self._fault("lists and mappings are nested too deeply here", event, expected=expected))
         if event.tag is not None and event.tag not in _COLLECTION_TAGS:
             self.diagnoses.append(self._tag(event))
-        parent = self._open[-1] if self._open else None
-        if parent is not None and parent.mapping and not parent.waiting:
-            self._refuse_as_key(event, parent)
-        if event.anchor is not None:
-            self._anchored[event.anchor] = None
-        self._open.append(_Open(self._place(event), event.anchor, type(event) is _MAPPING))
+        if opened[-1].names is not None and not opened[-1].waiting:
+            self._refuse_as_key(event, opened[-1])
+        if anchor is not None:
+            self._anchored[anchor] = None
+        opened.append(_Open(self._place(event), anchor, [], {} if type(event) is _MAPPING else None))
 
     def _refuse_as_key(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent, parent: _Open) -> None:
         at = self._place(event)
@@ -350,65 +364,68 @@ class _Builder:
         kind = "mapping" if isinstance(event, yaml.MappingStartEvent) else "list"
         raise _Hopeless(self._fault(f"a {kind} cannot be a key", event, expected="a text"))
 
-    def _end(self) -> None:
+    def _ended(self) -> Tree:
         done = self._open.pop()
-        tree: Tree
-        tree = YamlMapping(tuple(done.entries), done.at) if done.mapping else YamlSequence(tuple(done.items), done.at)
+        parts = tuple(done.parts)
+        tree = YamlSequence(parts, done.at) if done.names is None else YamlMapping(parts, done.at)
         if done.anchor is not None:
-            self._anchored[done.anchor] = _Anchored(tree, done.size, done.depth)
-        self._add(tree, done.size, done.depth)
+            self._anchored[done.anchor] = tree
+        return tree
 
-    def _alias(self, event: yaml.AliasEvent) -> None:
+    def _repeated(self, event: yaml.AliasEvent) -> Tree:
         if event.anchor not in self._anchored:
             raise _Hopeless(self._fault(f"there is no anchor `&{event.anchor}` before this alias", event))
-        anchored = self._anchored[event.anchor]
-        if anchored is None:
+        tree = self._anchored[event.anchor]
+        if tree is None:
             summary = f"the alias `*{event.anchor}` stands inside of what it repeats"
             raise _Hopeless(self._fault(summary, event, remedy="write out what is meant"))
-        self._aliased += anchored.size
-        if self._aliased > MOST_ALIASED or len(self._open) + anchored.depth > DEEPEST:
+        self._aliased += _size(tree, MOST_ALIASED + 1)
+        if self._aliased > MOST_ALIASED or len(self._open) - 1 + _depth(tree) > DEEPEST:
             expected = f"aliases that add at most {MOST_ALIASED} parts to the file"
             raise _Hopeless(self._fault("the aliases of this file expand to too much", event, expected=expected))
-        self._add(anchored.tree, anchored.size, anchored.depth, event)
+        return tree
 
-    def _add(self, tree: Tree, size: int, depth: int, alias: yaml.AliasEvent | None = None) -> None:
-        if not self._open:
-            self.root = tree
-            return
-        parent = self._open[-1]
-        parent.size += size
-        if parent.depth <= depth:
-            parent.depth = depth + 1
-        if not parent.mapping:
-            parent.items.append(tree)
-        elif not parent.waiting:
-            self._key(parent, tree, alias)
-        else:
-            if parent.key is not None:
-                parent.entries.append((parent.key, tree))
-            parent.key, parent.waiting = None, False
-
-    def _key(self, parent: _Open, tree: Tree, alias: yaml.AliasEvent | None) -> None:
-        parent.waiting = True
-        if type(tree) is YamlScalar and (tree.quoted or tree.text not in _NO_KEYS) and tree.text not in parent.names:
-            parent.names[tree.text] = tree.at
-            parent.key = tree
-        else:
-            self._refused(parent, tree, alias)
-
-    def _refused(self, parent: _Open, tree: Tree, alias: yaml.AliasEvent | None) -> None:
-        """Note why something cannot be a key; its value is read, and then left out."""
+    def _key(self, names: dict[str, Location], tree: Tree, event: yaml.Event) -> YamlScalar | None:
+        """Return what can be a key in a mapping that has these `names`, or None where it cannot: its value is read, and
+        then left out.
+        """
+        if type(tree) is YamlScalar and (tree.quoted or tree.text not in _NO_KEYS) and tree.text not in names:
+            names[tree.text] = tree.at
+            return tree
         if not isinstance(tree, YamlScalar):
-            assert alias is not None
-            self.diagnoses.append(self._fault("what this alias repeats cannot be a key", alias, expected="a text"))
+            self.diagnoses.append(self._fault("what this alias repeats cannot be a key", event, expected="a text"))
         elif not tree.quoted and tree.text == "<<":
             remedy = "write the keys out, or put them into `defaults` or `vars`"
             self.diagnoses.append(Diagnosis(summary="merge keys are not read", at=tree.at, remedy=remedy))
         elif not tree.quoted and tree.text == "":
             self.diagnoses.append(Diagnosis(summary="a key is missing before this colon", at=tree.at))
         else:
-            first = parent.names[tree.text]
+            first = names[tree.text]
             summary = f"`{tree.text}` stands twice in this mapping"
             where = f"the first one stands at {first.line}:{first.column}"
             remedy = "keep one of the two"
             self.diagnoses.append(Diagnosis(summary=summary, at=tree.at, observed=where, remedy=remedy))
+        return None
+
+
+def _parts(tree: Tree) -> Iterable[Tree]:
+    if isinstance(tree, YamlMapping):
+        return (part for entry in tree.entries for part in entry)
+    return tree.items if isinstance(tree, YamlSequence) else ()
+
+
+def _size(tree: Tree, most: int) -> int:
+    """Return of how many parts a tree is made, itself among them, or `most` where there are at least so many."""
+    size = 1
+    for part in _parts(tree):
+        if size >= most:
+            break
+        size += _size(part, most - size)
+    return size
+
+
+def _depth(tree: Tree) -> int:
+    """Return how many lists and mappings stand in each other at the deepest place of a tree."""
+    if isinstance(tree, (YamlScalar, YamlValue)):
+        return 0
+    return 1 + max(map(_depth, _parts(tree)), default=0)
