@@ -13,6 +13,7 @@ from stackplan.cli.places import find_playbook
 from stackplan.language import linting, source
 from stackplan.language import playbook as playbooks
 from stackplan.language.alone import render_alone
+from stackplan.language.project import Unversioned
 from stackplan.language.template import as_written
 from stackplan.language.uncollected import uncollected
 from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
@@ -71,7 +72,7 @@ def _summary(review: Review, number: int, *, with_inventory: bool) -> str:
 
 def _review(name: str, path: Path | None, inventory: Inventory | None) -> Review:
     try:
-        playbook = playbooks.read(find_playbook(name, path, Path.cwd()))
+        playbook = playbooks.read(find_playbook(name, path, Path.cwd()), files=Unversioned())
     except Invalid as invalid:
         return Review(invalid.diagnoses)
     rendering = render_alone(playbook)

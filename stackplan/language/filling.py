@@ -19,8 +19,9 @@ from stackplan.model.location import Location
 
 @dataclass(slots=True)
 class Filled:
-    """One pass over one mapping of arguments. `simple` turns False where the whole has to be read anew; `unfilled` is
-    about the templates that could not be filled in.
+    """One pass over one mapping of arguments, in which `templates` were met or not.
+
+    `simple` turns False where the whole has to be read anew; `unfilled` is about those that could not be filled in.
     """
 
     scope: Scope
@@ -28,6 +29,7 @@ class Filled:
     places: Mapping[Path, Location]
     at: Location
     simple: bool = True
+    templates: bool = False
     unfilled: list[Diagnosis] = field(default_factory=list)
 
     def mapping(self, values: Mapping[str, Value], shape: Shape | None, path: Path) -> dict[str, Value]:
@@ -57,6 +59,7 @@ class Filled:
         return value
 
     def _text(self, text: str, shape: Shape | None, path: Path) -> Value:
+        self.templates = True
         at = self.places.get(path, self.at)
         try:
             value = self.scope.fill(text, at)

@@ -54,6 +54,14 @@ class Disk:
         return revision(folder)
 
 
+class Unversioned(Disk):
+    """The same for whoever does not tell the revision: git is not asked."""
+
+    def revision(self, folder: Path) -> str | None:
+        del folder
+        return None
+
+
 @dataclass
 class Project:
     """Reads files of one project; remembers their lines, for carets, and their digests.

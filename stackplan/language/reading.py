@@ -49,8 +49,10 @@ class Reading:
         """Return `tree` with each scalar read as what `shape` wants; `name` is what messages call it."""
         if shape.alternatives:
             return self._read_alternative(shape, tree, name)
-        if type(tree) is YamlScalar and shape.is_plain_text and _is_well_formed(tree.text, shape):
-            return YamlValue(tree.text, tree.at)
+        if shape.is_plain_text:
+            text = tree.text if type(tree) is YamlScalar else tree.value if type(tree) is YamlValue else None
+            if isinstance(text, str) and _is_well_formed(text, shape):
+                return YamlValue(text, tree.at)
         before = len(self.diagnoses)
         if isinstance(tree, YamlMapping):
             outside, self.in_arguments = self.in_arguments, self.in_arguments or shape.is_kind
@@ -99,6 +101,8 @@ class Reading:
         if not fitting:
             self.wrong(shape, tree, name)
             return tree
+        if len(fitting) == 1:
+            return self.read(fitting[0], tree, name)
         if isinstance(tree, YamlMapping):
             # The alternative that knows most of the keys is the one that was meant.
             fitting.sort(key=lambda it: -sum(key.text in it.properties for key, _ in tree.entries))
@@ -119,7 +123,7 @@ class Reading:
         if "object" not in shape.admitted:
             self.wrong(shape, tree, name)
             return tree
-        owner = shape.title if shape.title and shape.title.startswith(("a ", "an ", "the ")) else name
+        owner = shape.named or name
         entries: list[tuple[YamlScalar, Read]] = []
         for key, value in tree.entries:
             inner = shape.properties.get(key.text) or shape.others
@@ -182,8 +186,7 @@ class Reading:
             self.note(f"{name} is too long", tree.at, expected=f"at most {shape.most_items} items")
         if shape.items is None:
             return tree
-        inner = shape.items.title
-        inner = inner if inner and inner.startswith(("a ", "an ")) else f"an item of {name}"
+        inner = shape.items.named or f"an item of {name}"
         return YamlSequence(tuple(self.read(shape.items, item, inner) for item in tree.items), tree.at)
 
     def _read_scalar(self, shape: Shape, tree: YamlScalar | YamlValue, name: str) -> YamlScalar | YamlValue:

@@ -84,6 +84,11 @@ class Shape:
         return _KIND.fullmatch(self.pointer) is not None
 
     @cached_property
+    def naming_files(self) -> frozenset[str]:
+        """The properties that name a file of the project."""
+        return frozenset(name for name, shape in self.properties.items() if shape.file)
+
+    @cached_property
     def admitted(self) -> frozenset[str]:
         """The JSON types that may stand here, those of the alternatives taken together."""
         types = self.types if self.types is not None else ALL_TYPES
@@ -107,7 +112,12 @@ class Shape:
     def is_plain_text(self) -> bool:
         """Whether a text here stays as it was written, and only its length and its pattern may be wrong."""
         special = self.alternatives or self.choices is not None or self.rest or "null" in self.admitted
-        return self.is_textual and not self.is_open and not special
+        return (self.is_textual or self.admitted == {"string"}) and not self.is_open and not special
+
+    @cached_property
+    def named(self) -> str | None:
+        """What messages call it whatever stands in it: `a step`; None where that is told by its key."""
+        return self.title if self.title and self.title.startswith(("a ", "an ", "the ")) else None
 
     @cached_property
     def word(self) -> str | None:
@@ -184,7 +194,7 @@ class Compiler:
         shape.acts = tuple(part.get("x-acts", ()))
         shape.default = part.get("default")
         shape.choices = (part["const"],) if "const" in part else tuple(part["enum"]) if "enum" in part else None
-        shape.pattern = re.compile(part["pattern"]) if "pattern" in part else None
+        shape.pattern = regular(part["pattern"]) if "pattern" in part else None
         shape.shortest, shape.longest = part.get("minLength", 0), part.get("maxLength")
         shape.least, shape.most = part.get("minimum"), part.get("maximum")
         self._fill_containers(shape, part, pointer)
@@ -216,7 +226,7 @@ class Compiler:
             shape.others = self.shape(f"{pointer}/additionalProperties")
         names = part.get("propertyNames")
         if names is not None:
-            shape.names = re.compile(names.get("pattern", ""))
+            shape.names = regular(names.get("pattern", ""))
             shape.rest = set(names) != {"pattern"}
         if "items" in part:
             shape.items = self.shape(f"{pointer}/items")

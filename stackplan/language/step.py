@@ -23,7 +23,9 @@ from stackplan.model.secret import Text
 
 _CONDITION_FIELDS = frozenset({"name", "message", "within", "recheck"})
 _COMBINATIONS = {it.value: it for it in Combination}
-_FIXED = ("id", "timeout", "retries", "become", "always", "on_failure", "interruptible", "within", "recheck")
+_FIXED = frozenset({
+    "id", "timeout", "retries", "become", "always", "on_failure", "interruptible", "within", "recheck",
+})  # fmt: skip
 """Fields that are the same on all nodes: a template has nothing to fill in here."""
 DEFAULT_TIMEOUT_S = 1800.0
 LONGEST_S = 366 * 86400.0

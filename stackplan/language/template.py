@@ -11,7 +11,7 @@ from stackplan.language.reading import Read, Reading, arguments, holds_template,
 from stackplan.language.shape import Compiler, Shape
 from stackplan.language.tree import YamlMapping, YamlScalar, YamlSequence, YamlValue
 from stackplan.language.variables import Scope
-from stackplan.model.arguments import Arguments, Value
+from stackplan.model.arguments import Arguments
 from stackplan.model.condition import Condition
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
@@ -114,17 +114,15 @@ class _Renderer:
             return False
 
     def _arguments(self, found: Arguments, shape: Shape) -> Arguments:
-        names_file = any(name in shape.properties and shape.properties[name].file for name in found.values)
-        if not names_file:
-            if as_written(found):
+        if shape.naming_files.isdisjoint(found.values):
+            filling = Filled(self.scope, Reading(self.compiler, templates=False), found.places, found.at)
+            values = filling.mapping(found.values, shape, ())
+            self.unfilled += filling.unfilled
+            if filling.unfilled or not filling.templates:
                 # Without a template nothing has changed since the playbook was read.
                 return found
-            before = len(self.unfilled)
-            quick = self._filled_values(found, shape)
-            if len(self.unfilled) > before:
-                return found
-            if quick is not None:
-                return replace(found, values=quick)
+            if filling.simple:
+                return Arguments(values, found.at, found.places)
         before = len(self.unfilled)
         filled = self._filled(tree_of(found.values, found.at, found.places))
         if filled is None or len(self.unfilled) > before:
@@ -136,15 +134,6 @@ class _Renderer:
         self.diagnoses += reading.diagnoses
         assert isinstance(read, YamlMapping)
         return arguments(read)
-
-    def _filled_values(self, found: Arguments, shape: Shape) -> Mapping[str, Value] | None:
-        """Return the values of arguments with their templates filled in, where what these yield are scalars that their
-        fields take; None where anything else has to be seen to, and where a template cannot be filled in.
-        """
-        filled = Filled(self.scope, Reading(self.compiler, templates=False), found.places, found.at)
-        values = filled.mapping(found.values, shape, ())
-        self.unfilled += filled.unfilled
-        return values if filled.simple else None
 
     def _filled(self, tree: Read) -> Read | None:
         """Return a tree with its templates filled in; None where that yields null, which counts as not written."""

@@ -36,11 +36,9 @@ _OURS = regular(r"^<{7} ", re.MULTILINE)
 _THEIRS = regular(r"^>{7} ", re.MULTILINE)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_UNREADABLE = regular("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # Line ends are LF or CR LF: what else YAML 1.1 takes for one (CR alone, NEL, LS, PS) would shift all later positions.
-_READABLE = "\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_UNREADABLE = f"[^{_READABLE}]|\r(?!\n)"
-_UNREADABLE_ASCII = regular("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
-"""The same of a text that is ASCII alone: the set of all readable characters takes a while to compile."""
+_RETURN_ALONE = regular("\r(?!\n)")
 _SURROGATE_OR_NUL = regular("[\x00\ud800-\udfff]")
 _TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
 _COLLECTION_TAGS = {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
@@ -159,7 +157,9 @@ def decode(data: bytes, named: str) -> str:
     if text.startswith(_LFS_POINTER):
         summary = f"`{named}` is a pointer of Git LFS, in the place of the file"
         raise Invalid([Diagnosis(summary=summary, remedy="fetch it with `git lfs pull`, or take it out of LFS")])
-    if match := _UNREADABLE_ASCII.search(text) if text.isascii() else re.search(_UNREADABLE, text):
+    # Not one expression for both: it would look at each character for either.
+    wrong = [_UNREADABLE.search(text), _RETURN_ALONE.search(text) if "\r" in text else None]
+    if match := min(filter(None, wrong), key=re.Match.start, default=None):
         summary = "a control character stands here"
         observed = f"U+{ord(match[0]):04X}"
         remedy = 'remove it, or write it as an escape in double quotes, such as "\\x1b"'

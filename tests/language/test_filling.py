@@ -55,12 +55,12 @@ def test_it_comes_to_the_same_as_reading_the_whole(render, monkeypatch, case):
 
     def watched(self, values, shape, path):
         found = quick(self, values, shape, path)
-        if not path:
+        if not path and self.templates:
             seen.append(self.simple)
         return found
 
     def hopeless(self, values, shape, path):
-        self.simple = False
+        self.simple, self.templates = False, True
         return values
 
     monkeypatch.setattr(Filled, "mapping", watched)
