@@ -26,7 +26,7 @@ def trapped(script: Block) -> Iterator[Block]:
     if not traps:
         return
     in_traps = {id(at) for it in traps for block in it.handed for at in flat(block)}
-    stops = all(("errexit", False) not in it.switched for it in everything)
+    switching_off = _switching_off(everything)
     bodies = {name: function_body(it) for it in groups(script) if it.kind == "function" for name in it.words[:1]}
     run = {word for it in everything if id(it) not in in_traps and it.program != "trap" for word in _may_run(it)}
     calls: dict[str, list[Command]] = {}
@@ -42,8 +42,36 @@ def trapped(script: Block) -> Iterator[Block]:
             # What the text of the trap runs before has a status of its own.
             alone = all(len(list(surface_of(text))) == 1 for it in calling for text in it.handed)
             yield from _behind_failures(body) if alone else ()
-        elif signals <= _FAILING and stops and not any(_ends_itself(it, "") for it in surface_of(body)):
+        elif (
+            signals <= _FAILING
+            and _stops(body, switching_off)
+            and not any(_ends_itself(it, "") for it in surface_of(body))
+        ):
             yield body
+
+
+def after_failures(script: Block) -> Iterator[Block]:
+    """Yield the texts of traps that run only after a failure, behind which the script ends with it."""
+    everything = tuple(flat(script))
+    switching_off = _switching_off(everything)
+    for it in everything:
+        signals = {signal.removeprefix(_PREFIX) for signal in it.plain[1:]} if it.program == "trap" else set()
+        if signals and signals <= _FAILING and not switching_off:
+            yield from (text for text in it.handed if not any(_ends_itself(at, "") for at in surface_of(text)))
+
+
+def _switching_off(everything: tuple[Command, ...]) -> int:
+    return sum(("errexit", False) in it.switched for it in everything)
+
+
+def _stops(body: Block, switching_off: int) -> bool:
+    """Return whether errexit is on behind a function that a trap runs: bash asks for it when the trap has run.
+
+    `switching_off` is how many commands of the script switch it off, those of the function among them.
+    """
+    own = [it.switched for it in surface_of(body) if it.switched]
+    last = next((on for switched in reversed(own) for name, on in reversed(switched) if name == "errexit"), True)
+    return last and sum(("errexit", False) in it for it in own) == switching_off
 
 
 def _may_run(it: Command) -> tuple[str, ...]:

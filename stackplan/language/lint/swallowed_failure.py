@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from stackplan.language.lint._called import called_in
 from stackplan.language.lint._diagnosed import diagnosed
 from stackplan.language.lint._failing import failing, installs
 from stackplan.language.lint._half_way import half_way
@@ -42,27 +43,32 @@ def _found(script: Script) -> Iterator[Lost]:
     traps = [it for it in script.commands if it.program == "trap"] if script.mentions("trap") else []
     trapped = {id(it) for command in traps for it in command.handed}
     for block in blocks(script.block):
-        yield from unheard(block)
-        yield from _switched_off(block, script, unstopped.functions)
-        for first, left_out in half_way(block):
-            if first.program in answering:
-                continue
-            summary = f"where `{_start(first)}` fails, {left_out.program} is left out and the script goes on"
-            yield first, summary, "write one command a line: each failure then stops the script"
+        found = _in_block(block, script, unstopped.functions, answering)
+        yield from (lost for lost in found if not told.covers(block, lost[0]))
         for number, chain in enumerate(block.chains):
             last = number == len(block.chains) - 1
             passed = [it for it in _passed_over(chain, block, script, last=last) if it[0][0].program not in answering]
             # What a trap runs has no say in how the script ends.
             for lost, left, right in passed if id(block) not in trapped else ():
                 # Behind a branch that ends so the script fails anyway: nothing but a diagnosis is passed over.
-                diagnosis = (id(block) in told or id(left) in told) and not installs(lost[0])
-                if not diagnosis and id(right) not in told:
+                if not told.covers(block, lost[0]) and not told.covers(left, lost[0]) and id(right) not in told:
                     yield lost
             if not last:
                 yield from _ended_well(chain, block.chains[number + 1])
             if not passed:
                 yield from (it for it in unstopped.in_chain(chain) if it[0].program not in answering)
-            yield from (it for it in _in_parts(chain, told) if it[0].program not in answering)
+            found = (it for it in _in_parts(chain, told) if it[0].program not in answering)
+            yield from (lost for lost in found if not told.covers(block, lost[0]))
+
+
+def _in_block(block: Block, script: Script, functions: dict[str, Block], answering: frozenset[str]) -> Iterator[Lost]:
+    """Look at the loops of a block, at what runs behind `set +e` in it, and at what `&&` leaves out."""
+    yield from unheard(block)
+    yield from _switched_off(block, script, functions)
+    for first, left_out in half_way(block):
+        if first.program not in answering:
+            summary = f"where `{_start(first)}` fails, {left_out.program} is left out and the script goes on"
+            yield first, summary, "write one command a line: each failure then stops the script"
 
 
 class _Told:
@@ -74,9 +80,14 @@ class _Told:
     def __contains__(self, identity: int) -> bool:
         return identity in self._found
 
+    def covers(self, place: Block | Pipeline, lost: Command) -> bool:
+        """Return whether what fails at a place is a part of a diagnosis, and not the trap that ends the script."""
+        return id(place) in self._found and not installs(lost) and lost.program != "trap"
+
     @cached_property
     def _found(self) -> frozenset[int]:
-        return failing(self._script) | diagnosed(self._script)
+        found = failing(self._script) | diagnosed(self._script)
+        return found | called_in(self._script, found)
 
 
 def _in_parts(chain: Chain, told: _Told) -> Iterator[Lost]:
