@@ -1,11 +1,11 @@
 """Rules for packages that have to go together, where one went alone."""
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from stackplan.actions._failure import Failure
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.outcome import Reason
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.regular import regular
 
 _ONE = regular(r"one (?P<word>label|version|local label|public version) for all of them")
@@ -97,7 +97,7 @@ def _required(failure: Failure) -> set[str]:
     found = set()
     for text in (text for it in failure.after for text in it.requires):
         try:
-            found.add(str(canonicalize_name(Requirement(text).name)))
+            found.add(str(canonical_name(Requirement(text).name)))
         except InvalidRequirement:
             continue
     return found

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Mapping
 
-from packaging.utils import canonicalize_name
-
 from stackplan.actions._installer_facts import InstallerFacts
 from stackplan.actions._wishes import Wishes
 from stackplan.model.arguments import Arguments
@@ -17,6 +15,7 @@ from stackplan.model.job import Exited
 from stackplan.model.kind import Evidence, Outstanding
 from stackplan.model.outcome import Reason
 from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.pep508 import Requirement
 from stackplan.model.playbook import Playbook
 from stackplan.model.regular import regular
@@ -137,12 +136,12 @@ def _distributions(facts: Facts, venv: str) -> tuple[Distribution, ...]:
 def _findings(facts: Facts, venv: str) -> tuple[tuple[str, str], ...]:
     """Return (kind, canonical name) of what the walk over RECORD found."""
     named = [(kind, row.get("distribution")) for kind, row in _rows(facts, venv)]
-    return tuple(dict.fromkeys((kind, canonicalize_name(name)) for kind, name in named if isinstance(name, str)))
+    return tuple(dict.fromkeys((kind, canonical_name(name)) for kind, name in named if isinstance(name, str)))
 
 
 def _files(facts: Facts, venv: str) -> tuple[FileFault, ...]:
     return tuple(
-        FileFault(kind, canonicalize_name(name), path, detail if isinstance(detail := row.get("detail"), str) else None)
+        FileFault(kind, canonical_name(name), path, detail if isinstance(detail := row.get("detail"), str) else None)
         for kind, row in _rows(facts, venv)
         if isinstance(name := row.get("distribution"), str) and isinstance(path := row.get("path"), str)
     )
@@ -152,7 +151,7 @@ def _shared(facts: Facts, venv: str) -> tuple[tuple[str, str], ...]:
     """Return the pairs of distributions of which the walk over RECORD found that both own a file."""
     named = [(row.get("distribution"), row.get("detail")) for kind, row in _rows(facts, venv) if kind == "two-owners"]
     pairs = [
-        (canonicalize_name(one), canonicalize_name(detail.removeprefix(_OTHER_OWNER)))
+        (canonical_name(one), canonical_name(detail.removeprefix(_OTHER_OWNER)))
         for one, detail in named
         if isinstance(one, str) and isinstance(detail, str) and detail.startswith(_OTHER_OWNER)
     ]

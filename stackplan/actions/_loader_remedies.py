@@ -3,14 +3,13 @@
 import shlex
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from stackplan.actions._failure import Failure
 from stackplan.actions._outstanding import environment
 from stackplan.actions._wanted_versions import pin_of, to_install
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.facts import Known
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.playbook import Playbook
 
 _WHEELS = {
@@ -37,7 +36,7 @@ class Edit:
         """Return the finding with this edit, or with another run in its place, where that brings torch or a package of
         `names`: what is there is not what the playbook asks for, so that no edit follows from how it fails.
         """
-        again = _brought_back(failure, frozenset(canonicalize_name(it) for it in names if it is not None))
+        again = _brought_back(failure, frozenset(canonical_name(it) for it in names if it is not None))
         remedy = again or self.text
         found = failure.diagnosis(code, summary, remedy, key=self.key, causes=causes)
         return found if self.here and again is None and remedy is not None else replace(found, remedy_at=None)
@@ -47,7 +46,7 @@ def pinned(failure: Failure, name: str | None, build: str | None, major: str) ->
     """Return the edit that brings the right build of what needs CUDA `major`; `build` is the label that is wanted."""
     stated = to_install(failure.wishes)
     written = (it for it in ("packages", "requirements") if it in failure.arguments)
-    own = (it.key for it in stated if name is not None and it.name == canonicalize_name(name))
+    own = (it.key for it in stated if name is not None and it.name == canonical_name(name))
     key = next(iter((*own, *written)), None)
     pin = pin_of(failure.wishes, name) if name is not None else None
     if pin is not None and (build is None or pin.leaves(build)):

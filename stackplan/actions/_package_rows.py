@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from stackplan.actions._dry_run import DryRun
 from stackplan.model.arguments import Value
-from stackplan.model.distribution import canonical_name
 from stackplan.model.facts import Plain
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.same import Same
 
 Row: TypeAlias = dict[str, Plain]

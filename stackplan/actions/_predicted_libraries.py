@@ -6,8 +6,8 @@ the answer goes on without the distributions that change, and names them as `uns
 
 from collections.abc import Mapping
 
-from stackplan.model.distribution import canonical_name
 from stackplan.model.facts import Answer, Known, Plain
+from stackplan.model.pep503 import canonical_name
 
 
 def libraries_answer(

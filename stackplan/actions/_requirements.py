@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from packaging.utils import canonicalize_name
-
 from stackplan.actions._sources import guarded
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.pep508 import InvalidRequirement, Requirement, requirement
 from stackplan.model.regular import regular
 from stackplan.model.secret import Secret, Text, Unread, reveal, without_passwords
@@ -62,7 +61,7 @@ def read_wanted(arguments: Arguments, key: str = "packages") -> tuple[Wanted, ..
             summary, remedy = fault
             wrong.append(Diagnosis(summary=summary, observed=shown, at=place, remedy=None if secret else remedy))
             continue
-        name = None if is_place(plain) else canonicalize_name(requirement(plain).name)
+        name = None if is_place(plain) else canonical_name(requirement(plain).name)
         found.append(Wanted(type(text)(plain) if isinstance(text, Secret) else guarded(plain), shown, name))
     if wrong:
         raise Invalid(wrong)
@@ -74,7 +73,7 @@ def read_names(arguments: Arguments, key: str) -> tuple[str, ...]:
     found, wrong = [], []
     for index, text in enumerate(arguments.texts(key)):
         if _NAME.fullmatch(text):
-            found.append(canonicalize_name(text))
+            found.append(canonical_name(text))
             continue
         begin = _NAME.match(text)
         remedy = f"write the name alone: {begin[0]}" if begin and not text.startswith("-") else None

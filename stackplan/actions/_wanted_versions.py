@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 
 from stackplan.actions._wishes import Lines, Wishes
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.pep508 import InvalidRequirement, Requirement, requirement
 from stackplan.model.secret import Secret
 
@@ -54,7 +54,7 @@ def to_install(wishes: Wishes) -> tuple[Stated, ...]:
 def pin_of(wishes: Wishes, name: str) -> Stated | None:
     """Return what leaves one build of a package alone, wherever in the step it stands; None where nothing does."""
     bounds = (*_of_lines("constraints", wishes.constraints), *_of_lines("overrides", wishes.overrides))
-    wanted = canonicalize_name(name)
+    wanted = canonical_name(name)
     return next((it for it in (*to_install(wishes), *bounds) if it.name == wanted and it.exact), None)
 
 
@@ -67,4 +67,4 @@ def _of_lines(key: str, lines: Lines | None) -> Iterator[Stated]:
         except InvalidRequirement:
             # A path or an address says only when it is opened what it holds.
             continue
-        yield Stated(key, canonicalize_name(found.name), line, found)
+        yield Stated(key, canonical_name(found.name), line, found)

@@ -4,13 +4,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import replace
 
-from packaging.utils import canonicalize_name
-
 from stackplan.actions._requirements import Wanted, read_names, read_wanted
 from stackplan.actions._sources import Address, address, read_address, read_addresses
 from stackplan.model.arguments import Arguments
 from stackplan.model.diagnosis import Diagnosis, Invalid
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.secret import Secret, Text, Unread, reveal
 
 INDEX_STRATEGIES = ("first-index", "unsafe-first-match", "unsafe-best-match")
@@ -34,7 +33,7 @@ class Selection:
         return self.everything or bool(self.names)
 
     def covers(self, name: str) -> bool:
-        return self.everything or canonicalize_name(name) in self.names
+        return self.everything or canonical_name(name) in self.names
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from packaging.utils import canonicalize_name
-
 from stackplan.actions._failure import Failure, admits, label, silence
 from stackplan.actions._requirements import Wanted
 from stackplan.model.change import Change
 from stackplan.model.diagnosis import Diagnosis
 from stackplan.model.distribution import Distribution
 from stackplan.model.outcome import Reason
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.pep508 import InvalidRequirement, Requirement
 
 
@@ -97,7 +96,7 @@ def _requiring(failure: Failure, change: Change) -> Iterator[tuple[Distribution,
                 requirement = Requirement(text)
             except InvalidRequirement:
                 continue
-            if canonicalize_name(requirement.name) != change.name or _extra_only(requirement):
+            if canonical_name(requirement.name) != change.name or _extra_only(requirement):
                 continue
             plain = f"{requirement.name}{requirement.specifier}"
             if change.before is not None and not admits(requirement, change.before):

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from packaging.utils import canonicalize_name
-
 from stackplan.conditions._answers import rows
 from stackplan.conditions._cuda_sonames import label_major, majors, named_for, named_major
 from stackplan.model.count import counted
 from stackplan.model.facts import Plain
 from stackplan.model.frozen import dataclass
 from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.regular import regular
 
 _NAMED_FILES = 2
@@ -50,7 +49,7 @@ class Speaker:
 
     @property
     def canonical(self) -> str:
-        return canonicalize_name(self.name)
+        return canonical_name(self.name)
 
     @property
     def text(self) -> str:
@@ -109,7 +108,7 @@ def variants(speaker: Speaker, major: int, others: tuple[Speaker, ...], installe
     if named_major(speaker.canonical) in (None, major):
         return False
     twin = named_for(speaker.canonical, major)
-    overwritten = {name for it in others if it.canonical == twin for name in map(canonicalize_name, it.overwritten_by)}
+    overwritten = {name for it in others if it.canonical == twin for name in map(canonical_name, it.overwritten_by)}
     return twin in installed and speaker.canonical not in overwritten
 
 

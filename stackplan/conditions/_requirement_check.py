@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
-from packaging.utils import canonicalize_name
 
 from stackplan.model.distribution import Distribution
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.pep508 import InvalidRequirement, Requirement
 from stackplan.model.same import Same
 
@@ -90,7 +90,7 @@ def _extras(found: tuple[Distribution, ...], stated: tuple[_Stated, ...], marker
         growing = False
         for it in asking:
             assert it.requirement is not None
-            target = active.get(canonicalize_name(it.requirement.name))
+            target = active.get(canonical_name(it.requirement.name))
             applies = any(_applies(it.text, extra, markers) for extra in active[it.by.canonical])
             if target is not None and applies and not it.requirement.extras <= target:
                 target |= it.requirement.extras
@@ -119,7 +119,7 @@ def _unmet(it: _Stated, extra: str, installed: Mapping[str, Distribution], marke
         return
     by = f"{it.by.name}[{extra}]" if extra and not _applies(it.text, "", markers) else it.by.name
     wanted = f"{by} {it.by.version} requires {requirement.name}{requirement.specifier}"
-    there = installed.get(canonicalize_name(requirement.name))
+    there = installed.get(canonical_name(requirement.name))
     if there is None:
         yield Problem(it.by.canonical, wanted, f"{requirement.name} not installed")
     elif not _admits(requirement, there.version):

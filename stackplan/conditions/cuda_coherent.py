@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from packaging.utils import canonicalize_name
-
 from stackplan.conditions._answers import listed, mapping, unanswered
 from stackplan.conditions._cuda_evidence import (
     Speaker,
@@ -30,6 +28,7 @@ from stackplan.model.distribution import Distribution, distributions, package_st
 from stackplan.model.facts import Facts, Known, Plain, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 
 
@@ -61,7 +60,7 @@ class CudaCoherent(ConditionKind):
 
     @classmethod
     def read(cls, arguments: Arguments) -> Self:
-        allow = frozenset(canonicalize_name(name) for name in arguments.texts("allow"))
+        allow = frozenset(canonical_name(name) for name in arguments.texts("allow"))
         cuda = arguments.converted("cuda", release, "a CUDA release such as 13.0") if "cuda" in arguments else None
         return cls(Environment.read(arguments), cuda, allow)
 

@@ -2,8 +2,6 @@
 
 from typing import ClassVar, Self
 
-from packaging.utils import InvalidName, canonicalize_name
-
 from stackplan.conditions._answers import mapping, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.conditions._specifier import Specifier, read_specifier, version_verdict
@@ -14,6 +12,7 @@ from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.pep503 import canonical_name, is_name
 from stackplan.model.verdict import Verdict, conjunction, held, not_held, unknown
 
 
@@ -67,7 +66,7 @@ class Package(ConditionKind):
             return unanswered(text, answer)
         if (absence := self.environment.absence(told)) is not None:
             return not_held(text, expected=self.environment.expected, observed=absence)
-        wanted = canonicalize_name(self.name)
+        wanted = canonical_name(self.name)
         return self._judge(text, [*named(answer, wanted)])
 
     def state(self, facts: Facts) -> State:
@@ -135,10 +134,8 @@ class Package(ConditionKind):
 
 
 def _named(text: str) -> str:
-    try:
-        canonicalize_name(text, validate=True)
-    except InvalidName as error:
-        raise ValueError(str(error)) from error
+    if not is_name(text):
+        raise ValueError(f"name is invalid: {text!r}")
     return text
 
 

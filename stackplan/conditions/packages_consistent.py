@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from packaging.utils import canonicalize_name
-
 from stackplan.conditions._answers import listed, mapping, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.conditions._requirement_check import problems
@@ -14,6 +12,7 @@ from stackplan.model.distribution import distributions, package_state
 from stackplan.model.facts import Facts, Known, Plain, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 
 
@@ -33,7 +32,7 @@ class PackagesConsistent(ConditionKind):
 
     @classmethod
     def read(cls, arguments: Arguments) -> Self:
-        allow = frozenset(canonicalize_name(name) for name in arguments.texts("allow"))
+        allow = frozenset(canonical_name(name) for name in arguments.texts("allow"))
         return cls(Environment.read(arguments), allow)
 
     def describe(self) -> str:

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Self
 
-from packaging.utils import InvalidName, canonicalize_name
-
 from stackplan.conditions._answers import listed, mapping, unanswered
 from stackplan.conditions._environment import Environment
 from stackplan.model.arguments import Arguments
@@ -15,6 +13,7 @@ from stackplan.model.facts import Facts, Known, Query
 from stackplan.model.frozen import dataclass
 from stackplan.model.kind import ConditionKind
 from stackplan.model.pep440 import InvalidVersion, Version
+from stackplan.model.pep503 import canonical_name, is_name
 from stackplan.model.verdict import Verdict, held, not_held, unknown
 
 _UNREADABLE = "unreadable-metadata"
@@ -38,9 +37,7 @@ class SameBuild(ConditionKind):
 
     @classmethod
     def read(cls, arguments: Arguments) -> Self:
-        by_name = {
-            canonicalize_name(name): name for name in map(partial(_name, arguments), arguments.texts("packages"))
-        }
+        by_name = {canonical_name(name): name for name in map(partial(_name, arguments), arguments.texts("packages"))}
         packages = tuple(by_name.values())
         if len(packages) < 2:
             expected = "the packages of a family, such as [torch, torchvision, torchaudio]"
@@ -64,7 +61,7 @@ class SameBuild(ConditionKind):
             return unanswered(text, answer)
         if (absence := self.environment.absence(told)) is not None:
             return not_held(text, expected=self.environment.expected, observed=absence)
-        members = tuple(named(answer, canonicalize_name(name)) for name in self.packages)
+        members = tuple(named(answer, canonical_name(name)) for name in self.packages)
         absent = [name for name, found in zip(self.packages, members, strict=True) if not found]
         twice = [it.folder for found in members if len(found) > 1 for it in found]
         if absent or twice:
@@ -111,12 +108,9 @@ class SameBuild(ConditionKind):
 
 
 def _name(arguments: Arguments, text: str) -> str:
-    try:
-        canonicalize_name(text, validate=True)
-    except InvalidName as error:
-        raise arguments.invalid(
-            "packages", f"{text!r} in `packages` is no package's name", expected="names such as torchvision"
-        ) from error
+    if not is_name(text):
+        summary = f"{text!r} in `packages` is no package's name"
+        raise arguments.invalid("packages", summary, expected="names such as torchvision")
     return text
 
 

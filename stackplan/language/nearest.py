@@ -1,6 +1,5 @@
 """The one "did you mean": which of the names that may stand somewhere is meant by one that may not."""
 
-import difflib
 from collections.abc import Iterable
 
 _CANDIDATES = 5_000
@@ -16,6 +15,8 @@ def nearest(name: str, names: Iterable[str], *, most: int = 3) -> tuple[str, ...
             break
     if len(name) > 100:
         return ()
+    import difflib  # noqa: PLC0415 - spared by whoever makes no slip
+
     found = difflib.get_close_matches(_folded(name), by_folded, n=most, cutoff=0.7)
     return tuple(by_folded[it] for it in found)
 

@@ -196,6 +196,10 @@ def conditions(tree: Read | None) -> tuple[Condition, ...]:
 
 def condition(tree: YamlMapping) -> Condition:
     """Return the condition of a tree in which nothing is wrong."""
+    if len(tree.entries) == 1 and tree.entries[0][0].text not in _COMBINATIONS:
+        # As most are, and some playbooks have thousands of them.
+        (kind, inner), *_ = tree.entries
+        return Condition(kind=kind.text, arguments=arguments(cast("YamlMapping", inner)), at=kind.at)
     fields = {key.text: value for key, value in tree.entries}
     kind = next(key for key, _ in tree.entries if key.text not in _CONDITION_FIELDS)
     combination = _COMBINATIONS.get(kind.text)

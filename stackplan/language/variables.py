@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from stackplan.language import schema, source, tree
 from stackplan.language.expression import Expression, condition, names, template
@@ -349,14 +350,15 @@ def _condition_values(found: Condition) -> list[object]:
     return [found.arguments.values, found.name, found.message, *inner]
 
 
-def _note_templates(value: object, found: set[str]) -> None:
-    if isinstance(value, str):
+def _note_templates(value: Any, found: set[str]) -> None:
+    kind = type(value)
+    if kind is str:
         if holds_template(value):
             found.add(value)
-    elif isinstance(value, (list, tuple)):
+    elif kind is tuple or kind is list:
         for item in value:
             _note_templates(item, found)
-    elif isinstance(value, Mapping):
+    elif kind is dict or isinstance(value, Mapping):
         for item in value.values():
             _note_templates(item, found)
 

@@ -17,11 +17,10 @@ where there are any.
 from functools import lru_cache
 from types import MappingProxyType
 
-from packaging.utils import canonicalize_name
-
 from stackplan.model.change import Held, State
 from stackplan.model.facts import Answer, Known, Plain, Query
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.same import Same
 
 _KEPT = 64
@@ -41,12 +40,6 @@ class Distribution:
     @property
     def canonical(self) -> str:
         return canonical_name(self.name)
-
-
-@lru_cache(maxsize=16384)
-def canonical_name(name: str) -> str:
-    """Return the name as indexes have it; a fleet has few names, and each is asked for very often."""
-    return canonicalize_name(name)
 
 
 def distributions_query(*, venv: str | None = None, python: str | None = None) -> Query:

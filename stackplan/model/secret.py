@@ -6,7 +6,6 @@ given.
 """
 
 import base64
-import html
 import json
 import re
 import string
@@ -87,6 +86,8 @@ def _forms(text: str) -> Iterable[str]:
     """Yield the forms in which commands echo a secret: plain, URL-encoded in either case, JSON-escaped, as HTML, quoted
     for a shell in the ways of `set -x`, shlex and `printf %q`, and as hexadecimal digits in either case.
     """
+    import html  # noqa: PLC0415 - its list of all entities takes a while, and most commands meet no secret
+
     yield text
     for encoded in (urllib.parse.quote(text), urllib.parse.quote(text, safe=""), urllib.parse.quote_plus(text)):
         yield encoded

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from packaging.utils import canonicalize_name
-
 from stackplan.language.lint import _installers, _wanted
 from stackplan.language.lint._script import Script
 from stackplan.language.lint._shell import Command
@@ -13,6 +11,7 @@ from stackplan.model.arguments import Arguments
 from stackplan.model.cached import cached_property
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.regular import regular
 
 Names = frozenset[str] | None
@@ -205,7 +204,7 @@ def _taken_apart(words: tuple[str, ...]) -> tuple[list[tuple[str, str]], list[st
 def _names(options: Iterable[tuple[str, str]], what: str) -> Names:
     if any(option in _EVERYTHING[what] for option, _ in options):
         return None
-    return frozenset(canonicalize_name(it) for option, it in options if option in _BY_NAME[what])
+    return frozenset(canonical_name(it) for option, it in options if option in _BY_NAME[what])
 
 
 def _set_by(words: Iterable[str], at: Location) -> dict[str, tuple[object, Location]]:

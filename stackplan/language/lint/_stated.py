@@ -6,12 +6,11 @@ A build is `cu130`, `cpu`, `cu13` where any release of CUDA 13 would do, or NO_C
 import re
 from collections.abc import Iterator, Mapping
 
-from packaging.utils import canonicalize_name
-
 from stackplan.language.lint._subject import Statement
 from stackplan.language.lint._wanted import build_of
 from stackplan.model.arguments import Value
 from stackplan.model.frozen import dataclass
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.regular import regular
 
 NO_CUDA = "no CUDA"
@@ -34,7 +33,7 @@ def stated_builds(it: Statement) -> Iterator[StatedBuild]:
     elif it.kind == "cuda_coherent":
         yield from _of(("torch",), of_release(it.text("cuda")))
     elif it.kind == "package" and (name := it.text("name")) is not None:
-        yield from _of((canonicalize_name(name),), build_of(it.text("local")), _labelled(it.text("version")))
+        yield from _of((canonical_name(name),), build_of(it.text("local")), _labelled(it.text("version")))
     elif it.kind == "python" and _ASKS_TORCH.search(it.text("expr") or ""):
         yield from _of(("torch",), *_printed(it.arguments.values))
     elif it.kind == "command" and _ASKS_TORCH.search(str(it.arguments.values)):

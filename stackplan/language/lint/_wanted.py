@@ -4,13 +4,12 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
-from packaging.utils import canonicalize_name
-
 from stackplan.language.lint._own_address import is_own
 from stackplan.model.arguments import Arguments
 from stackplan.model.frozen import dataclass
 from stackplan.model.location import Location
 from stackplan.model.pep440 import InvalidVersion, SpecifierSet, Version
+from stackplan.model.pep503 import canonical_name
 from stackplan.model.regular import regular
 
 TORCH_FAMILY = frozenset({"torch", "torchvision", "torchaudio"})
@@ -97,7 +96,7 @@ def parsed(text: str) -> Parsed | None:
     if (plain := _PLAIN.fullmatch(text)) is not None:
         pin = plain["pin"]
         specifier = SpecifierSet(f"=={pin}" if pin else "")
-        return Parsed(canonicalize_name(plain["name"]), specifier, pin, _local(pin), None)
+        return Parsed(canonical_name(plain["name"]), specifier, pin, _local(pin), None)
     return _by_grammar(text)
 
 
@@ -109,10 +108,10 @@ def _by_grammar(text: str) -> Parsed | None:
     except InvalidRequirement:
         return None
     if found.url is not None:
-        return _of_wheel(found.url, found.url, canonicalize_name(found.name))
+        return _of_wheel(found.url, found.url, canonical_name(found.name))
     pins = [it.version for it in found.specifier if it.operator in ("==", "===") and not it.version.endswith(".*")]
     pin = pins[0] if len(pins) == 1 else None
-    return Parsed(canonicalize_name(found.name), SpecifierSet(str(found.specifier)), pin, _local(pin), found.url)
+    return Parsed(canonical_name(found.name), SpecifierSet(str(found.specifier)), pin, _local(pin), found.url)
 
 
 def _of_wheel(text: str, url: str, name: str | None = None) -> Parsed | None:
@@ -122,7 +121,7 @@ def _of_wheel(text: str, url: str, name: str | None = None) -> Parsed | None:
     pin = parts[1] if file.endswith(".whl") and len(parts) >= _WHEEL_PARTS else None
     if name is None and pin is None:
         return None
-    return Parsed(name or canonicalize_name(parts[0]), SpecifierSet(), pin, _local(pin), url)
+    return Parsed(name or canonical_name(parts[0]), SpecifierSet(), pin, _local(pin), url)
 
 
 def _local(pin: str | None) -> str | None:
@@ -169,7 +168,7 @@ def names(arguments: Arguments, field: str) -> frozenset[str] | None:
     value = arguments.values.get(field)
     if value is True:
         return None
-    return frozenset(canonicalize_name(text) for _, text in texts(arguments, field))
+    return frozenset(canonical_name(text) for _, text in texts(arguments, field))
 
 
 def covers(arguments: Arguments, field: str, name: str) -> bool:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from packaging.utils import canonicalize_name
-
 from stackplan.language.lint._apt_name import bare
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._subject import Looked, Statement, Subject
 from stackplan.language.lint._version_bounds import lowest, public, stated
 from stackplan.language.lint._wanted import Wanted, texts
 from stackplan.model.pep440 import Version
+from stackplan.model.pep503 import canonical_name
 
 _BUILDS = {"package": ("local", "absent"), "torch": ("cuda", "arch")}
 """What tells one build from another beside the version, by kind."""
@@ -83,7 +82,7 @@ def _admits_older(it: Statement, aimed: dict[str, Wanted]) -> bool:
 
 
 def _name(it: Statement) -> str:
-    return "torch" if it.kind == "torch" else canonicalize_name(it.text("name") or "")
+    return "torch" if it.kind == "torch" else canonical_name(it.text("name") or "")
 
 
 def _finding(step: Looked, aimed: dict[str, Wanted]) -> Finding:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from packaging.utils import canonicalize_name
-
 from stackplan.language.lint._installation import Installation
 from stackplan.language.lint._rule import Finding, error
 from stackplan.language.lint._stated import NO_CUDA, StatedBuild, agree, of_release, stated_builds
 from stackplan.language.lint._subject import Statement, Subject
 from stackplan.language.lint._wanted import LABELLED, texts
+from stackplan.model.pep503 import canonical_name
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -29,7 +28,7 @@ def _throughout(it: Statement, names: Iterable[str]) -> Iterator[StatedBuild]:
     """Yield what `cuda_coherent` states of everything beside torch: the major of its CUDA release alone."""
     build = of_release(it.text("cuda")) if it.kind == "cuda_coherent" else None
     if build is not None and build != NO_CUDA:
-        allowed = {canonicalize_name(text) for _, text in texts(it.arguments, "allow")}
+        allowed = {canonical_name(text) for _, text in texts(it.arguments, "allow")}
         yield from (StatedBuild(name, build[:4]) for name in names if name != "torch" and name not in allowed)
 
 
