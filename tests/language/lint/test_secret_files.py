@@ -9,6 +9,7 @@ SHOWN = [
     "hf auth login --token $(cat ~/.cache/huggingface/token)",
     "/opt/x --token $(vault kv get -field=token secret/x)",
     'env HF=1 /opt/x -t "$(cat /etc/hf_token)"',
+    'get() { /opt/x --token "$1"; }\nget "$(cat /run/secrets/token)"',
 ]
 KEPT = [
     "HF_TOKEN=$(cat /run/secrets/token)\nexport HF_TOKEN\n/opt/x --from-env",
@@ -21,6 +22,7 @@ KEPT = [
     'T=$(cat /run/secrets/token)\n/opt/x --token-file <(printf %s "$T")',
     'T=$(cat /run/secrets/token)\n/opt/x --digest "$(printf %s "$T" | sha256sum)"',
     "/opt/x --digest $(cat /run/secrets/token | sha256sum)",
+    'login() { printf %s "$1" | docker login --password-stdin r; }\nlogin "$(cat /run/secrets/token)"',
     "/opt/x --limit $(cat /srv/max_tokens)",
     "kill $(cat /run/token-service.pid)",
     "/opt/x --count $(cat /srv/tokenizer.json | wc -l)",
