@@ -60,12 +60,14 @@ class _Branch:
         return self.test is not None and holds(self.test, value) is not (not self.holding)
 
     @cached_property
+    def alone(self) -> tuple[Command, ...]:
+        """The commands that it runs in any case."""
+        return _in_any_case(self.within) if isinstance(self.within, Block) else ()
+
+    @cached_property
     def recorded(self) -> dict[str, int]:
-        """The variables that it sets in any case, with where."""
-        chains = self.within.chains if isinstance(self.within, Block) else ()
-        parts = (it.pipelines[0].parts for it in chains if it.end != "&")
-        alone = (it[0] for it in parts if len(it) == 1 and isinstance(it[0], Command))
-        return {name: it.start for it in alone for name, _ in values_set(it, failed=True)}
+        """The variables that it sets in any case, with where; those that its functions set are added."""
+        return {name: it.start for it in self.alone for name, _ in values_set(it, failed=True)}
 
 
 @dataclass
@@ -86,6 +88,8 @@ class _Reading:
     setting: dict[tuple[str, Value | None], frozenset[int]] = field(default_factory=dict)
     local: set[tuple[int, str]] = field(default_factory=set)
     functions: set[int] = field(default_factory=set)
+    noting: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The variables that each function sets in any case."""
     leaves_from_functions: bool = False
 
     @cached_property
@@ -110,7 +114,12 @@ class _Reading:
     def _enter(self, group: Group, path: _Path, shell: int) -> None:
         if group.kind == "function":
             self.functions.add(shell)
-            self.walk(function_body(group), shell, ())
+            body = function_body(group)
+            self.walk(body, shell, ())
+            if (alone := _in_any_case(body)) and not any(map(leaves_well, surface_of(body))):
+                noted = (name for it in alone for name, _ in values_set(it, failed=True))
+                named = frozenset(it for it in noted if (shell, it) not in self.local)
+                self.noting.update((name, named) for name in group.words[:1] if named)
             return
         if group.kind in ("for", "select") and group.words:
             self._set(group.words[0], None, group.start, shell)
@@ -177,6 +186,8 @@ class _Reading:
         for found in (self.leaving, self.turning, *(starts for it in by_shell for starts in it.values())):
             found.sort()
         for it in self.branches:
+            for call in it.alone if self.noting else ():
+                it.recorded.update((name, call.start) for name in self.noting.get(call.program, ()))
             names = it.recorded if it.test is None else (tested_name(it.test),)
             if any(self._is_told(it, name) for name in names):
                 yield it
@@ -313,6 +324,11 @@ def _told_of(chain: Chain) -> Iterator[str]:
         name = tested_name(part)
     if name:
         yield name
+
+
+def _in_any_case(block: Block) -> tuple[Command, ...]:
+    parts = (it.pipelines[0].parts for it in block.chains if it.end != "&")
+    return tuple(it[0] for it in parts if len(it) == 1 and isinstance(it[0], Command))
 
 
 def _first(block: Block) -> Command | None:

@@ -313,8 +313,13 @@ class _Reader(Words):
         self.skip()
         known, lent, start = self.values, self.lent, self.at
         self.lent = True
+        self.in_functions += 1
         body = self._part()
+        self.in_functions -= 1
         self.values, self.lent = known, lent
+        for it in self.by_functions.intersection(known) if not self.in_functions else ():
+            self._hold(it, None)
+            self.unknown.add(it)
         if _runs_given(self.text[start : self.at]):
             self.forwarding.add(name)
         block = Block((Chain((Pipeline((body,)),), (), ""),)) if body is not None else Block(())

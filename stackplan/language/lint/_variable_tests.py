@@ -1,6 +1,7 @@
 """What a test says of a variable that holds a failure: `[ $rc -ne 0 ]`, `(( ${#failed[@]} == 0 ))`, `exit $rc`.
 
-Only tests of one variable and nothing else are read; of any other it is not known whether they hold.
+Only tests of one variable and nothing else are read; of any other it is not known whether they hold. A file that marks
+a failure, `touch "$failed"` and `[ -e "$failed" ]`, is taken for a variable of a name of its own.
 """
 
 import re
@@ -28,6 +29,10 @@ _COMPARED = regular(r"[\w./:-]*")
 _TESTS = frozenset({"[", "[[", "test"})
 _SIGNS = {"-eq": "==", "-ne": "!=", "-gt": ">", "-ge": ">=", "-lt": "<", "-le": "<=", "=": "=", "==": "=", "!=": "<>"}
 _DECLARING = frozenset({"local", "declare", "typeset", "export", "readonly"})
+_THERE, _FULL = "file ", "size "
+"""What the names begin with that stand for a file being there, and for there being something in it."""
+_FILE_TESTS = {"-e": _THERE, "-f": _THERE, "-r": _THERE, "-s": _FULL}
+_WRITING = frozenset({"echo", "printf", "date", "cat"})
 _FILLING = frozenset({"read", "unset", "mapfile", "readarray", "getopts", "printf", "let"})
 
 
@@ -73,6 +78,23 @@ def values_set(it: Command, *, failed: bool) -> Iterator[tuple[str, tuple[Value,
                 yield changed["name"] or changed["before"], None
     elif it.program in _FILLING:
         yield from ((re.split(r"[^\w]", word, maxsplit=1)[0], None) for word in it.words[1:])
+    if it.redirections or it.program in ("touch", "rm"):
+        yield from _files_set(it)
+
+
+def _files_set(it: Command) -> Iterator[tuple[str, tuple[Value, ...] | None]]:
+    """Yield what a command changes of files, in the words for variables."""
+    for word in it.plain if it.program in ("touch", "rm") else ():
+        yield _THERE + word, (Value(Kind.SOME if it.program == "touch" else Kind.TEXT),)
+        if it.program == "rm":
+            yield _FULL + word, (Value(Kind.TEXT),)
+    for sign, target in it.redirections:
+        if sign in (">", ">>", ">|") and not target.startswith("/dev/"):
+            yield _THERE + target, (Value(Kind.SOME),)
+            if it.program in _WRITING:
+                yield _FULL + target, (Value(Kind.SOME),)
+            elif sign != ">>":
+                yield _FULL + target, (Value(Kind.TEXT),) if it.program in ("", ":", "true") else None
 
 
 def _of_member(match: re.Match[str]) -> tuple[Value, ...] | None:
@@ -153,6 +175,8 @@ def _of_brackets(it: Command) -> _Parts | None:
     match words[1:] if turned else words:
         case [left] if looked_at(left):
             return left, "-n", None, turned
+        case [sign, left] if sign in _FILE_TESTS:
+            return _FILE_TESTS[sign] + left, "-n", None, turned
         case ["-n" | "-z" as sign, left] if looked_at(left):
             return left, sign, None, turned
         case [left, sign, right] if sign in _SIGNS and looked_at(left) and _COMPARED.fullmatch(right):
@@ -161,6 +185,8 @@ def _of_brackets(it: Command) -> _Parts | None:
 
 
 def _name(left: str) -> str:
+    if left.startswith((_THERE, _FULL)):
+        return left
     return looked_at(left if left.startswith("$") else f"${left}")
 
 
@@ -168,7 +194,7 @@ def _given(left: str, value: Value) -> Value | None:
     """Return what a word gives where its variable holds the value."""
     match = _LOOKED_AT.fullmatch(left)
     if match is None:
-        return None
+        return value if left.startswith((_THERE, _FULL)) else None
     if value.kind is Kind.ARRAY:
         if match["counted"]:
             return FAILED if value.text else WELL

@@ -45,6 +45,9 @@ class Words(Scanner, ABC):
     remote: bool = False
     values: dict[str, str] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
+    by_functions: set[str] = field(default_factory=set)
+    """The variables that functions set, which may hold either when one of them has run."""
+    in_functions: int = 0
     lent: bool = False
 
     @abstractmethod
@@ -162,6 +165,10 @@ class Words(Scanner, ABC):
             if not (match := ASSIGNMENT.match(word)):
                 continue
             name, value = match[0].rstrip("+="), _LITERAL.fullmatch(word)
+            if self.in_functions and command.program != "local":
+                self.by_functions.add(name)
+            elif name in self.by_functions:
+                self.unknown.add(name)
             # What is set twice, or only where something failed, may hold either.
             twice = self._hold(name, None)
             if value is None or len(word) > _LONGEST_VALUE or twice is not None or self.before in ("||", "&&"):

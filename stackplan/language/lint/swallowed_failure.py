@@ -57,7 +57,7 @@ def _found(script: Script) -> Iterator[Lost]:
                 yield from _ended_well(chain, block.chains[number + 1])
             if not passed:
                 yield from (it for it in unstopped.in_chain(chain) if it[0].program not in answering)
-            found = (it for it in _in_parts(chain, told) if it[0].program not in answering)
+            found = (it for it in _in_parts(chain, told, script) if it[0].program not in answering)
             yield from (lost for lost in found if not told.covers(block, lost[0]))
 
 
@@ -90,11 +90,11 @@ class _Told:
         return found | called_in(self._script, found)
 
 
-def _in_parts(chain: Chain, told: _Told) -> Iterator[Lost]:
+def _in_parts(chain: Chain, told: _Told, script: Script) -> Iterator[Lost]:
     for pipeline in chain.pipelines:
         for part in pipeline.parts:
             if isinstance(part, Group):
-                yield from (it for it in _told_only(part) if id(part) not in told) if part.kind == "if" else ()
+                yield from (it for it in _told_only(part, script) if id(part) not in told) if part.kind == "if" else ()
             elif part.handed:
                 yield from in_own_shell(part)
 
@@ -151,7 +151,15 @@ def _is_lost(answer: Block, block: Block, script: Script) -> bool:
         return False
     if len(found) == 1 and not found[0].words:
         return _noted_for_nothing(found[0], script)
-    return passes_over(answer)
+    return passes_over(answer) and not _kept_in_file(found, script)
+
+
+def _kept_in_file(found: list[Command], script: Script) -> bool:
+    """Return whether something is written into a file that a question looks at later: `[ -s "$failed" ]`."""
+    targets = {to for it in found for sign, to in it.redirections if ">" in sign and not to.startswith("/dev/")}
+    behind = max((it.start for it in found), default=0)
+    later = (it for it in script.commands if it.start > behind and asks(it) and not shows(it)) if targets else ()
+    return any(to in it.text or ("<", to) in it.redirections for it in later for to in targets - {""})
 
 
 def _noted_for_nothing(it: Command, script: Script) -> bool:
@@ -160,7 +168,7 @@ def _noted_for_nothing(it: Command, script: Script) -> bool:
     return bool(names) and script.variables.isdisjoint(names)
 
 
-def _told_only(group: Group) -> Iterator[Lost]:
+def _told_only(group: Group, script: Script) -> Iterator[Lost]:
     """Look at `if ! A; then echo; fi`, in which a failure leads to nothing but words."""
     tests = [block for role, block in group.blocks if role == "test"]
     bodies = [block for role, block in group.blocks if role == "body"]
@@ -173,6 +181,7 @@ def _told_only(group: Group) -> Iterator[Lost]:
     if (
         failed
         and passes_over(failed[0])
+        and not _kept_in_file(list(surface_of(failed[0])), script)
         and not _is_question(chain.pipelines[-1])
         and (worked := working(chain.pipelines[-1]))
     ):
