@@ -6,6 +6,7 @@ from stackplan.language.lint._answers import Answers
 from stackplan.language.lint._comparing import ANY, compared, compares_itself
 from stackplan.language.lint._fetching import MARKS, fetches, keeps
 from stackplan.language.lint._kept import file_name, kept_at
+from stackplan.language.lint._passed import Passed
 from stackplan.language.lint._rule import Finding, warning
 from stackplan.language.lint._shell import Command
 from stackplan.language.lint._subject import Subject
@@ -30,13 +31,27 @@ def check(subject: Subject) -> Iterator[Finding]:
         if not step.script.mentions(*MARKS):
             continue
         files = [found for pipeline in pipelines(step.script.block) for found in _kept(pipeline)]
-        kept = [(it, file_name(path)) for it, path in files if not answers.only_read(it, path)]
-        known = compared(step.script.block, (it for it, _ in files), {it for _, it in kept if it}) if kept else set()
-        for it, name in kept:
-            if ANY in known or name in known or (known and (not name or "$" in name)):
-                continue
-            summary = f"nothing compares what `{it.program}` brings: an error page is a file as well"
-            yield Finding(summary, step.command_at(it), "write it as a step `download` with its sha256", step.id)
+        passed = Passed(step.script.block) if any("$" in path for _, path in files) else None
+        told = [(it, path, passed.files(it, path) if passed else []) for it, path in files]
+        kept = [(it, path, used) for it, path, given in told if (used := _used(answers, it, path, given)) is not None]
+        names = {name for _, path, used in kept for name in (file_name(path), *used)} - {""}
+        known = compared(step.script.block, (it for it, _ in files), names) if kept else frozenset()
+        for it, path, used in kept:
+            if not _is_compared(known, file_name(path), used):
+                summary = f"nothing compares what `{it.program}` brings: an error page is a file as well"
+                yield Finding(summary, step.command_at(it), "write it as a step `download` with its sha256", step.id)
+
+
+def _used(answers: Answers, command: Command, path: str, given: list[tuple[Command, str]]) -> set[str] | None:
+    """Return the files that a function fills with a command and that are not only read; None where nothing is left."""
+    used = {file_name(to) for call, to in given if not answers.only_read(call, to)}
+    return None if answers.only_read(command, path) or (given and not used) else used
+
+
+def _is_compared(known: frozenset[str], name: str, used: set[str]) -> bool:
+    if ANY in known or name in known:
+        return True
+    return used <= known if used else bool(known) and (not name or "$" in name)
 
 
 def _kept(pipeline: Pipeline) -> Iterator[tuple[Command, str]]:

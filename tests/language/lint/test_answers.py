@@ -27,6 +27,23 @@ ONLY_READ = [
     "curl -fsS https://x.example.com/j.json -o /srv/j.json\njq .a /srv/j.json > /srv/a\ncurl -fsS -d @/srv/j.json https://y.example.com",
     "wget -qO- https://ifconfig.example.com > /srv/address",
 ]
+_FETCH = "fetch() { for n in 1 2 3; do curl -fsS -o $2 $1 && return 0; done; return 1; }\n"
+_NAMED = "fetch() {\n  local url=$1 file=$2\n  wget -qO $file.part $url\n  mv $file.part $file\n}\n"
+_SUM = "echo '0  /srv/fa.tgz' | sha256sum -c"
+BY_FUNCTIONS = [
+    f"{_FETCH}fetch https://x.example.com/a /srv/fa.json\njq -e .ok /srv/fa.json\ntar -xf /srv/fb.tgz",
+    f"{_FETCH}fetch https://x.example.com/c.json /srv/fc.json\nsum=$(jq -r .sum /srv/fc.json)\ntest -n $sum",
+    f"{_FETCH}fetch https://x.example.com/d.json /srv/fd.json\nfetch x://a.tgz /srv/fa.tgz\njq . /srv/fd.json\n{_SUM}",
+    f"{_FETCH}fetch https://x.example.com/a.tgz /srv/fa.tgz\n{_SUM}",
+    f"{_NAMED}fetch https://x.example.com/a.tgz /srv/fa.tgz\n{_SUM}",
+    f"{_NAMED}fetch https://x.example.com/e.json /srv/fe.json\njq -e .ok /srv/fe.json",
+]
+BY_FUNCTIONS_FOR_USE = [
+    f"{_FETCH}fetch https://x.example.com/g.json /srv/fg.json\ncp /srv/fg.json /srv/app/",
+    f"{_FETCH}fetch https://x.example.com/a.tgz /srv/fa.tgz\nfetch https://x.example.com/b.tgz /srv/fb.tgz\n{_SUM}",
+    f"{_NAMED}fetch https://x.example.com/h.tgz /srv/fh.tgz\nfetch https://x.example.com/a /srv/fa.tgz\n{_SUM}",
+    f"{_FETCH}fetch https://x.example.com/i.json /srv/fi.json\nfetch x://j.tgz /srv/fj.tgz\njq . /srv/fi.json",
+]
 OVER_HTTP = [
     "curl -fsS http://exporter:9100/metrics > /srv/k.txt\nbash /srv/k.txt",
     "curl -fsS http://exporter:9100/metrics > /srv/l.txt\ncp /srv/l.txt /srv/app/",
@@ -56,3 +73,8 @@ def _fetched(action):
     script = "curl -fsS https://x.example.com/o.json -o /srv/o.json && jq . /srv/o.json"
     proof = "    postconditions:\n      - file: {path: /srv/x}\n"
     return f"  - id: one\n    run: {{script: '{script}'}}\n{proof}  - id: two\n    {action}\n{proof}"
+
+
+def test_what_a_function_fetches_is_told_by_the_words_of_its_calls(spelled):
+    assert spelled.scripts(BY_FUNCTIONS, "SP170") == []
+    assert spelled.scripts(BY_FUNCTIONS_FOR_USE, "SP170") == BY_FUNCTIONS_FOR_USE
