@@ -313,9 +313,11 @@ class _Reader(Words):
         self.skip()
         known, lent, start = self.values, self.lent, self.at
         self.lent = True
+        own, self.own = self.own, set()
         self.in_functions += 1
         body = self._part()
         self.in_functions -= 1
+        self.own = own
         self.values, self.lent = known, lent
         for it in self.by_functions.intersection(known) if not self.in_functions else ():
             self._hold(it, None)

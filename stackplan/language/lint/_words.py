@@ -48,6 +48,8 @@ class Words(Scanner, ABC):
     by_functions: set[str] = field(default_factory=set)
     """The variables that functions set, which may hold either when one of them has run."""
     in_functions: int = 0
+    own: set[str] = field(default_factory=set)
+    """The variables that the function being read has for itself."""
     lent: bool = False
 
     @abstractmethod
@@ -161,11 +163,13 @@ class Words(Scanner, ABC):
         """Note what variables hold, where that is plain text: their users are then read as if it stood there."""
         if command.words and command.program not in ("export", "readonly", "declare", "local"):
             return
+        if self.in_functions and command.program in ("declare", "local"):
+            self.own |= {word.partition("=")[0].rstrip("+") for word in command.words[1:]}
         for word in (*command.assignments, *command.words[1:]):
             if not (match := ASSIGNMENT.match(word)):
                 continue
             name, value = match[0].rstrip("+="), _LITERAL.fullmatch(word)
-            if self.in_functions and command.program != "local":
+            if self.in_functions and name not in self.own:
                 self.by_functions.add(name)
             elif name in self.by_functions:
                 self.unknown.add(name)

@@ -54,6 +54,7 @@ UNTOLD = [
     f"failed=0\n/opt/t/a || {{ failed=1; {COLLECT}; }}\nexit 0",
     f"failed=0\n/opt/t/a || {{ failed=1; {COLLECT}; }}\n/opt/t/b && exit 0\nexit $failed",
     f"failed=0\n/opt/t/a || {{ other=1; {COLLECT}; }}\nexit $failed",
+    f"failed=0\nstage() {{\n  local failed\n  /opt/t/a || {{ failed=1; {COLLECT}; }}\n}}\nstage\nexit $failed",
     f"note() {{ local failed=1; }}\nfailed=0\n/opt/t/a || {{ note; {COLLECT}; }}\nexit $failed",
     f"note() {{ if test -e /x; then failed=1; fi; }}\nfailed=0\n/opt/t/a || {{ note; {COLLECT}; }}\nexit $failed",
     f"note() {{ failed=1; }}\nfailed=0\n/opt/t/a || {{ note; {COLLECT}; }}\nexit 0",
