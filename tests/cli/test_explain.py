@@ -120,7 +120,14 @@ def test_every_word_of_the_model_is_explained():
     assert said <= {*WORDS}
 
 
-@pytest.mark.parametrize("word", ["intact", "snapshot", "remedy", "expected", "observed", "outcome"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "intact", "snapshot", "remedy", "expected", "observed", "outcome", "stopped", "started", "resumed", "put-back",
+        "in-part", "taken-up-again", "holds-now", "reason", "warn", "note", "also-in", "public-version", "label",
+        "journal", "controller", "attempt", "within", "→", "$", "│",
+    ],
+)  # fmt: skip
 def test_a_word_that_stands_in_reports_beside_the_outcomes(word):
     assert explained(word, 100)[0].startswith(f"{word}  ")
 
