@@ -32,6 +32,10 @@ class NotInTime(socket.timeout):
         self.received = received
 
 
+class NotSecured(socket.timeout):
+    """The time was up once the server was connected to, while TLS was to be agreed on."""
+
+
 class _Counted(io.RawIOBase):
     """The bytes of a socket as they come, counted."""
 
@@ -60,8 +64,8 @@ def _buffered(raw: Any) -> BufferedReader:
 def opened(url: str, limit_s: float) -> Iterator[BufferedReader]:
     """Yield the stream that the answer to a GET of `url` comes from; all of it together may take `limit_s`.
 
-    Raise CannotTell for another scheme, socket.timeout for what takes longer (NotInTime once the server was asked),
-    and what else keeps an answer away.
+    Raise CannotTell for another scheme, socket.timeout for what takes longer (NotSecured while TLS was begun, NotInTime
+    once the server was asked), and what else keeps an answer away.
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
@@ -70,7 +74,7 @@ def opened(url: str, limit_s: float) -> Iterator[BufferedReader]:
     port = parts.port or _PORTS[parts.scheme]
     with contextlib.closing(_connected(parts.hostname, port, deadline)) as plain:
         plain.settimeout(_left_s(deadline))
-        channel = _secured(plain, parts.hostname) if parts.scheme == "https" else plain
+        channel = _secured(plain, parts.hostname, deadline) if parts.scheme == "https" else plain
         # A server that sends a byte a second would never run into the limit of a single read.
         with contextlib.closing(channel):
             counted = _Counted(channel)
@@ -103,9 +107,20 @@ def _connected(host: str, port: int, deadline: float) -> socket.socket:
     raise why
 
 
-def _secured(plain: socket.socket, host: str) -> ssl.SSLSocket:
+def _secured(plain: socket.socket, host: str, deadline: float) -> ssl.SSLSocket:
     # The end of a connection that TLS did not end itself may be anybody's doing, and what was to come after it missing.
-    return ssl.create_default_context().wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=False)
+    channel = ssl.create_default_context().wrap_socket(
+        plain, server_hostname=host, suppress_ragged_eofs=False, do_handshake_on_connect=False
+    )
+    with contextlib.ExitStack() as unless_secured:
+        unless_secured.callback(channel.close)
+        try:
+            with _cut_at(deadline, channel):
+                channel.do_handshake()
+        except socket.timeout as error:
+            raise NotSecured from error
+        unless_secured.pop_all()
+    return channel
 
 
 def _left_s(deadline: float) -> float:

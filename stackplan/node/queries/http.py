@@ -26,7 +26,7 @@ from typing import Any
 
 from stackplan.node.context import Context, ProbeFailed
 from stackplan.node.queries._http_answer import encodings, read_body
-from stackplan.node.queries._http_connection import NotInTime, opened
+from stackplan.node.queries._http_connection import NotInTime, NotSecured, opened
 from stackplan.node.queries._http_encoding import Undecodable, decoded
 from stackplan.node.queries._http_head import Malformed, read_final_head
 
@@ -35,6 +35,8 @@ BEGINNING = 60
 """Bytes of a body that is no JSON which are told."""
 _TOO_DEEP = "the body's JSON is nested too deeply to be read"
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_NO_TLS = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"}
+"""What OpenSSL, in its several versions, says of an answer that is none of TLS."""
 _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EPERM)
 
 
@@ -78,7 +80,8 @@ def why(error: Exception, limit_s: float) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        return f"no TLS: {error.reason or error}"
+        other = ", so something else is spoken there: is it an http:// address?" if error.reason in _NO_TLS else ""
+        return f"no TLS: {error.reason or error}{other}"
     if isinstance(error, socket.gaierror):
         if error.errno in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None)):
             return "the node knows no such name"
@@ -91,6 +94,9 @@ def why(error: Exception, limit_s: float) -> str:
 
 def _not_in_time(error: socket.timeout, limit_s: float) -> str:
     """Return how far the server had come when the time was up: one that hangs is told from one that is slow."""
+    if isinstance(error, NotSecured):
+        begun = f"it took the connection and did not answer the TLS handshake within {limit_s:g} s"
+        return f"{begun}: is it an http:// address?"
     if not isinstance(error, NotInTime):
         return f"it took no connection within {limit_s:g} s"
     if not error.received:

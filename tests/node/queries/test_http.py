@@ -211,7 +211,9 @@ def test_a_certificate_that_is_not_trusted(ask):
 
 
 def test_what_speaks_no_tls(ask):
-    assert ask("/health", scheme="https")["failure"].startswith("no TLS")
+    failure = ask("/health", scheme="https")["failure"]
+    assert failure.startswith("no TLS: ")
+    assert failure.endswith(", so something else is spoken there: is it an http:// address?")
 
 
 def test_nothing_listens(context, closed):

@@ -118,3 +118,25 @@ def test_the_next_address_is_tried_where_one_refuses(server, context, closed, mo
 def test_no_time_is_left_behind_the_deadline():
     with pytest.raises(socket.timeout):
         connection._left_s(0.0)
+
+
+@pytest.mark.parametrize("drips", [False, True])
+def test_a_server_that_does_not_go_on_with_tls_takes_no_longer_than_it_may(context, drips):
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            peer, _ = listener.accept()
+            with peer, contextlib.suppress(OSError):
+                # The head of a long record of TLS, and then a byte of it now and then.
+                peer.sendall(b"\x16\x03\x03\x40\x00" if drips else b"")
+                while not ended.wait(0.1):
+                    peer.sendall(b"\x02" if drips else b"")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        told = query.answer({"url": f"https://127.0.0.1:{listener.getsockname()[1]}/", "timeout_s": 0.5}, context())
+        ended.set()
+        thread.join()
+    begun = "it took the connection and did not answer the TLS handshake within 0.5 s"
+    assert told["failure"] == f"{begun}: is it an http:// address?"
