@@ -19,7 +19,7 @@ from stackplan.cli.question import agreed
 from stackplan.cli.saved import prepare_saved
 from stackplan.cli.saving import plan_to_keep
 from stackplan.cli.selection import Selection, audit_option, reconnect_option, selection_options, step_options
-from stackplan.cli.variables import variables_of
+from stackplan.cli.variables import variables_of, with_variables
 from stackplan.engine.apply import Setting, apply
 from stackplan.engine.clock import SystemClock
 from stackplan.engine.plan import node_plans, plan, plan_report
@@ -101,7 +101,8 @@ def _go_ahead(prepared: Prepared, planned: Report, asked: Order) -> int:
     if planned.outcome is NodeOutcome.INTERRUPTED:
         return end(replace(planned, command="apply"), asked.form)
     if planned.outcome is not NodeOutcome.OK:
-        say(text.render(planned, width=width(), colour=wants_colour(sys.stderr)))
+        shown = with_variables(planned, prepared)
+        say(text.render(shown, width=width(), colour=wants_colour(sys.stderr)))
         if warning := foretold_stop.render(planned, width=width(), colour=wants_colour(sys.stderr)):
             say(f"{warning}\n")
         if not asked.yes and not _agreed(len(prepared.targets), would_fail=bool(warning)):

@@ -21,7 +21,7 @@ Row = tuple[str, str, str]
 def blocks(report: Report) -> list[tuple[str, list[Row]]]:
     """Return titles with name, value and who set it, of the variables that were used and are not the playbook's own.
 
-    Those that the playbook sets, too, stand apart, with its value before the one that was used.
+    Those that the playbook sets, too, to another value stand apart, with that before the one that was used.
     """
     overridden = report.variables_overridden
     foreign = [
@@ -30,9 +30,9 @@ def blocks(report: Report) -> list[tuple[str, list[Row]]]:
         if name not in overridden
     ]
     replaced = [
-        (name, _replaced(overridden[name], report.variables.get(name, "")), origin)
+        (name, f"{clipped(overridden[name], _VALUE)} → {used}", origin)
         for name, origin in report.variable_origins.items()
-        if name in overridden
+        if name in overridden and overridden[name] != (used := report.variables.get(name, ""))
     ]
     return [(title, rows) for title, rows in ((FOREIGN, foreign), (OVERRIDDEN, replaced)) if rows]
 
@@ -40,10 +40,6 @@ def blocks(report: Report) -> list[tuple[str, list[Row]]]:
 def overridden_lines(report: Report, width: int, paint: Paint) -> list[str]:
     """Return a line for each of them; nothing where all are the playbook's own."""
     return [line for title, rows in blocks(report) for line in _block_lines(title, rows, width, paint)]
-
-
-def _replaced(own: str, used: str) -> str:
-    return used if own == used else f"{clipped(own, _VALUE)} → {used}"
 
 
 def _block_lines(title: str, every: list[Row], width: int, paint: Paint) -> list[str]:

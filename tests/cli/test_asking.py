@@ -110,6 +110,18 @@ def test_yes_applies(terminal, environment):
     assert (Path(environment["HOME"]) / "motd").exists()
 
 
+def test_what_overrides_the_playbook_is_shown_before_the_question(terminal, project):
+    varied = PLAYBOOK.replace("nodes: all\n", "nodes: all\nvars: {word: hello, file: motd}\n")
+    (project / "varied.yaml").write_text(varied.replace("hello\\n", "{{ word }} {{ file }}\\n"))
+    session = terminal("apply", "varied.yaml", "--local", "--var", "word=hello there", "--var", "file=motd")
+    session.wait_for("[y/N]")
+    session.answer("n\n")
+    session.end()
+    (row,) = re.findall(r"^  word +(.*?)\r?$", session.seen, re.MULTILINE)
+    assert row.split("   ") == ["hello → hello there", "--var"]
+    assert not re.search(r"^  file ", session.seen, re.MULTILINE), "it has the playbook's own value"
+
+
 @pytest.mark.parametrize("answer", ["n\n", "\n"])
 def test_no_does_nothing(terminal, environment, answer):
     session = terminal("apply", "motd.yaml", "--local")
