@@ -45,13 +45,14 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     told.update(body=None, body_fault=None, values={}, numbers=[], json_fault=None)
     limit_s = float(arguments.get("timeout_s") or 10.0)
     pointers = [str(it) for it in arguments.get("pointers") or []]
+    head = None
     try:
         with opened(str(arguments["url"]), limit_s) as stream:
             head = read_final_head(stream)
             # Read also where nobody asks for the body: an answer that breaks off is none.
             raw = read_body(stream, head, BODY_LIMIT)
     except (OSError, http.client.HTTPException, Malformed, ValueError) as error:
-        return {**told, "failure": why(error, limit_s)}
+        return {**told, "failure": why(error, limit_s, None if head is None else head.status)}
     told.update(status=head.status, reason=head.reason or None)
     told["leads_to"] = head.first("location") if 300 <= head.status < 400 else None
     try:
@@ -67,8 +68,11 @@ def answer(arguments: dict[str, Any], context: Context) -> dict[str, Any]:  # no
     return told
 
 
-def why(error: Exception, limit_s: float) -> str:
-    """Return in words why there was no answer. Raise ProbeFailed where that says nothing of the server."""
+def why(error: Exception, limit_s: float, status: int | None = None) -> str:
+    """Return in words why there was no whole answer, of which the `status` may have come.
+
+    Raise ProbeFailed where that says nothing of the server.
+    """
     if (
         isinstance(error, OSError)
         and error.errno in _SHORTAGE
@@ -76,7 +80,7 @@ def why(error: Exception, limit_s: float) -> str:
     ):
         raise ProbeFailed(f"the node cannot connect: {error.strerror}") from error
     if isinstance(error, socket.timeout):
-        return _not_in_time(error, limit_s)
+        return _not_in_time(error, limit_s, status)
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
@@ -92,7 +96,7 @@ def why(error: Exception, limit_s: float) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower() if not isinstance(error, Malformed) else str(error)
 
 
-def _not_in_time(error: socket.timeout, limit_s: float) -> str:
+def _not_in_time(error: socket.timeout, limit_s: float, status: int | None) -> str:
     """Return how far the server had come when the time was up: one that hangs is told from one that is slow."""
     if isinstance(error, NotSecured):
         begun = f"it took the connection and did not answer the TLS handshake within {limit_s:g} s"
@@ -102,7 +106,10 @@ def _not_in_time(error: socket.timeout, limit_s: float) -> str:
     if not error.received:
         return f"it took the connection and sent nothing within {limit_s:g} s"
     bytes_ = f"{error.received:,} byte" + ("" if error.received == 1 else "s")
-    return f"it answered {bytes_} and was not done within {limit_s:g} s"
+    if status is None:
+        return f"it answered {bytes_} and was not done within {limit_s:g} s"
+    slow = f"it answered {status}, and its body was not done within {limit_s:g} s ({bytes_} had come)"
+    return f"{slow}: raise `timeout` if it may take longer"
 
 
 def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:
