@@ -16,7 +16,7 @@ from stackplan.language.alone import render_alone
 from stackplan.language.project import Unversioned
 from stackplan.language.template import as_written
 from stackplan.language.uncollected import uncollected
-from stackplan.model.diagnosis import Diagnosis, Invalid, Severity
+from stackplan.model.diagnosis import Diagnosis, Invalid, Severity, besides
 from stackplan.model.node import Inventory
 from stackplan.model.playbook import Playbook
 from stackplan.model.review import Review
@@ -84,7 +84,7 @@ def _review(name: str, path: Path | None, inventory: Inventory | None) -> Review
         examination.parts,
     )
     reviewed = examination.review(whole, mine | others)
-    wrong = [*rendering.wrong, *faulty]
+    wrong = [*rendering.wrong, *besides(rendering.wrong, faulty)]
     if inventory is not None:
         from stackplan.language.pattern import select_of  # noqa: PLC0415 - spared by whoever checks no inventory
 

@@ -8,7 +8,7 @@ from stackplan.language.compare_filling import reached
 from stackplan.language.project import Files
 from stackplan.language.template import as_written, render_partly
 from stackplan.language.variables import RESERVED, Scope, used_names
-from stackplan.model.diagnosis import Invalid
+from stackplan.model.diagnosis import Invalid, besides
 from stackplan.model.frozen import dataclass
 from stackplan.model.playbook import Playbook
 
@@ -57,5 +57,6 @@ def _rendered(playbook: Playbook, own: Scope, files: Files | None) -> Playbook:
     """Return the playbook of one node. Raise Invalid with all that is wrong, in what could be filled in as well."""
     rendering = render_partly(playbook, own, files)
     if rendering.wrong or rendering.unfilled:
-        raise Invalid([*rendering.wrong, *rendering.unfilled, *faults(rendering.playbook, as_written)])
+        told = (*rendering.wrong, *rendering.unfilled)
+        raise Invalid([*told, *besides(told, faults(rendering.playbook, as_written))])
     return rendering.playbook

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
 from stackplan.language import schema, source
 from stackplan.language.filling import Filled
@@ -131,9 +132,19 @@ class _Renderer:
         filled = self._with_content(filled, shape)
         reading = Reading(self.compiler, templates=False)
         read = reading.read(shape, filled, f"`{shape.title or 'it'}`")
-        self.diagnoses += reading.diagnoses
+        self.diagnoses += [self._traced(it, found) for it in reading.diagnoses]
         assert isinstance(read, YamlMapping)
         return arguments(read)
+
+    def _traced(self, diagnosis: Diagnosis, found: Arguments) -> Diagnosis:
+        """Return what is wrong with a value, with the variables in it that the command line sets: it may be there."""
+        path = next((path for path, at in found.places.items() if at == diagnosis.at), ())
+        value: Any = found.values
+        for part in path:
+            value = value[part]
+        if not isinstance(value, str) or not holds_template(value):
+            return diagnosis
+        return replace(diagnosis, causes=(*diagnosis.causes, *self.scope.given(value)))
 
     def _filled(self, tree: Read) -> Read | None:
         """Return a tree with its templates filled in; None where that yields null, which counts as not written."""

@@ -110,7 +110,7 @@ class Scope:
                 # What stands in for a secret need not have the form that the template takes apart.
                 return Unread(MASK)
             quiet = BadTemplate(error.discreet, name=error.name if named else None, remedy=error.remedy)
-            raise self._invalid(quiet if secret or not named else error, at) from None
+            raise self._invalid(quiet if secret or not named else error, at, self._given(expression)) from None
 
     def _values(self, expression: Expression) -> tuple[dict[str, object], bool]:
         """Return the variables that an expression uses, in the clear, and whether a secret is among them."""
@@ -164,9 +164,17 @@ class Scope:
             return Unread(text if text.strip() else MASK)
         return Secret(text)
 
-    def _invalid(self, error: BadTemplate, at: Location) -> Invalid:
+    def given(self, text: str) -> tuple[str, ...]:
+        """Return, in words, which variables of a text with templates are as the command line sets them."""
+        return self._given(template(text))
+
+    def _given(self, expression: Expression) -> tuple[str, ...]:
+        origins = {name: self.variables[name].origin for name in expression.names if name in self.variables}
+        return tuple(f"`{name}` is set by {it}" for name, it in sorted(origins.items()) if it.startswith("--var"))
+
+    def _invalid(self, error: BadTemplate, at: Location, causes: tuple[str, ...] = ()) -> Invalid:
         if error.name is None:
-            return self._at(Diagnosis(summary=error.summary, at=at, remedy=error.remedy))
+            return self._at(Diagnosis(summary=error.summary, at=at, causes=causes, remedy=error.remedy))
         place = source.find(error.name, at, self.sources)
         remedy = did_you_mean(error.name, self.names)
         remedy = remedy or f"define it in `vars`, in the inventory, or with `--var {error.name}=…`"

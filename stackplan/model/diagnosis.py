@@ -1,6 +1,7 @@
 """One thing that is wrong, with everything a person needs to mend it."""
 
 import enum
+from collections.abc import Iterable
 from dataclasses import replace
 
 from stackplan.model.frozen import dataclass
@@ -47,3 +48,9 @@ class Invalid(Exception):
             sorted(unique, key=lambda it: (it.at is not None, it.at or Location("", 0, 0), it.summary))
         )
         super().__init__("; ".join(it.summary for it in self.diagnoses))
+
+
+def besides(told: Iterable[Diagnosis], more: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
+    """Return those of `more` that do not say what `told` says of the same place."""
+    known = {(it.at, it.summary) for it in told}
+    return tuple(it for it in more if (it.at, it.summary) not in known)

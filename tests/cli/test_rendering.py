@@ -7,6 +7,7 @@ import pytest
 from stackplan.cli.rendering import Renderings
 from stackplan.language import playbook as playbooks
 from stackplan.language.variables import scope
+from stackplan.model.diagnosis import Invalid
 from stackplan.model.location import Location
 from stackplan.model.node import Node, NodeName
 from stackplan.model.playbook import Variable
@@ -70,3 +71,10 @@ def test_a_template_file_may_name_the_node(rendered, tmp_path):
     (tmp_path / "t.conf").write_text("{{ node.name }}")
     found = rendered("x", "file: {path: /a, template: t.conf}", {}, {})
     assert [it.playbook.steps[0].action.arguments.values["content"] for it in found] == ["gpu-0", "gpu-1"]
+
+
+def test_what_rendering_and_a_kind_say_of_one_value_is_said_once(rendered):
+    action = "checkpoint: {}\n    preconditions: [gpu: {count: '{{ text }}'}]"
+    with pytest.raises(Invalid) as caught:
+        rendered("x", action, {"text": "eight"})
+    assert [it.summary for it in caught.value.diagnoses] == ["`count` is not a whole number"]

@@ -162,3 +162,27 @@ def test_file_out_of_reach_is_refused(render, named):
     steps = FILE.format(how="source").replace("files/x.conf", named)
     with pytest.raises(Invalid, match=r"leads out of the project|there is no file"):
         render(steps)
+
+
+GIVEN = """
+  - id: one
+    when: serve
+    checkpoint: {}
+    postconditions:
+      - gpu: {count: "{{ gpus }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        (["serve=yes"], ("it yields the text 'yes', which is neither true nor false", ("`serve` is set by --var",))),
+        (["serve=true", "gpus=eight"], ("`count` is not a whole number", ("`gpus` is set by --var",))),
+        (["serve=true", "many={{ gpus }}"], ("`count` is not a whole number", ())),
+    ],
+)
+def test_a_value_that_does_not_fit_names_the_variables_that_the_command_line_sets(read, node, sets, said):
+    found = read(GIVEN, head="vars: {serve: false, gpus: some, many: 8}")
+    with pytest.raises(Invalid) as caught:
+        template.render(found, variables.scope(found, node, sets=sets))
+    assert [(it.summary, it.causes) for it in caught.value.diagnoses] == [said]
