@@ -173,6 +173,7 @@ FURTHER_WORDS: dict[str, Code] = {
     ),
     "│": Code(
         "what a command printed on the node, or a line of the playbook",
-        "It is shown as it came, without control characters, and proves nothing by itself.",
+        "It is shown as it came, but that control characters are made visible and secrets are masked. It proves "
+        "nothing by itself.",
     ),
 }

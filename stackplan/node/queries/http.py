@@ -99,8 +99,8 @@ def why(error: Exception, limit_s: float, status: int | None = None) -> str:
 def _not_in_time(error: socket.timeout, limit_s: float, status: int | None) -> str:
     """Return how far the server had come when the time was up: one that hangs is told from one that is slow."""
     if isinstance(error, NotSecured):
-        begun = f"it took the connection and did not answer the TLS handshake within {limit_s:g} s"
-        return f"{begun}: is it an http:// address?"
+        begun = f"it took the connection, and the TLS handshake was not done within {limit_s:g} s"
+        return f"{begun}: is the server overloaded, or is it an http:// address?"
     if not isinstance(error, NotInTime):
         return f"it took no connection within {limit_s:g} s"
     if not error.received:
@@ -109,7 +109,7 @@ def _not_in_time(error: socket.timeout, limit_s: float, status: int | None) -> s
     if status is None:
         return f"it answered {bytes_} and was not done within {limit_s:g} s"
     slow = f"it answered {status}, and its body was not done within {limit_s:g} s ({bytes_} had come)"
-    return f"{slow}: raise `timeout` if it may take longer"
+    return f"{slow}: `timeout` says how long to wait"
 
 
 def _values(raw: bytes, pointers: list[str]) -> dict[str, Any]:

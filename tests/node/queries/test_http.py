@@ -34,7 +34,7 @@ BROKEN = {
 BEGUN = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nx"
 SLOW = (
     f"it answered 200, and its body was not done within 2 s ({len(BEGUN)} bytes had come): "
-    "raise `timeout` if it may take longer"
+    "`timeout` says how long to wait"
 )
 
 
