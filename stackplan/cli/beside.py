@@ -31,7 +31,7 @@ def beside(mine: Callable[[Parts], Mine], others: Callable[[Parts], Others], par
         return mine(iter(range(parts))), others(iter(()))
     opened: list[int] = []
     try:
-        opened += _queue(parts)
+        opened.append(_queue(parts))
         opened += os.pipe()
         child = os.fork()
     except OSError:
@@ -62,12 +62,12 @@ def beside(mine: Callable[[Parts], Mine], others: Callable[[Parts], Others], par
     return found, others(it for it in range(parts) if it not in own)
 
 
-def _queue(parts: int) -> tuple[int]:
+def _queue(parts: int) -> int:
     """Return a pipe that holds a byte for each part, and after them its end: two processes can take from it."""
     queue, filling = os.pipe()
     with os.fdopen(filling, "wb") as pipe:
         pipe.write(bytes(range(parts)))
-    return (queue,)
+    return queue
 
 
 def _taken(queue: int) -> Iterator[int]:

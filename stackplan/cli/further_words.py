@@ -83,8 +83,9 @@ FURTHER_WORDS: dict[str, Code] = {
         "Of what holds only after the step a plan says that it will hold, or that this is unknown until applied.",
     ),
     "reason": Code(
-        "why a step failed, in one word: precondition, action, timeout, no-op, postcondition, regression, lost, bug",
-        "`stackplan explain` tells each of them. The JSON report has it in `reason`.",
+        "why a step failed, in one word: precondition, action, timeout, no-op, postcondition, regression, lost, …",
+        "`stackplan explain failed` names the others, too, and `stackplan explain` tells each of them. The JSON report "
+        "has it in `reason`.",
     ),
     "also-in": Code(
         "the same finding stands for these nodes or steps too, and is told once",

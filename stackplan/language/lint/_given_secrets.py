@@ -103,8 +103,8 @@ class GivenSecrets:
         """The variables and the arrays that are given a secret by a command of the script."""
         copies: dict[str, frozenset[str]] = {}
         arrays: dict[str, frozenset[str]] = {}
+        holding = {variable: frozenset({variable}) for variable in self.variables}
         for it, name, value in self._assignments():
-            holding = {**{variable: frozenset({variable}) for variable in self.variables}, **copies}
             found = self._written(value) | self._changed(value, holding)
             array = value.startswith("(")
             if "$" in value and not value.startswith(("$(", "`")):
@@ -112,8 +112,10 @@ class GivenSecrets:
                 found |= frozenset(secret for variable in plain for secret in holding.get(variable, ()))
             elif not found and it.inner:
                 found = frozenset(secret for block in self._put_in(it) for secret in self._printed(block))
-            if found:
-                (arrays if array else copies)[name] = found
+            if found and array:
+                arrays[name] = found
+            elif found:
+                copies[name] = holding[name] = found
         return copies, arrays
 
     def _assignments(self) -> Iterator[tuple[Command, str, str]]:
